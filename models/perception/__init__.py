@@ -1,0 +1,1 @@
+"""What is in a picture: faces, landmarks, person mattes, from packaged weights; each with a confidence."""

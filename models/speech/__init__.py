@@ -1,0 +1,1 @@
+"""Text to speech with exact times, text normalisation, and times found in recorded speech."""

@@ -1,0 +1,4 @@
+"""Media files in and out: decoding, framing, backgrounds, subtitles, encoding.
+
+The one place in ``models`` where files are opened.
+"""

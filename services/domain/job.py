@@ -1,0 +1,113 @@
+"""A job: one piece of asked-for work, from acceptance to its one final state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+
+from services.domain.engine import EngineKind, Failure, Output
+from services.domain.errors import Conflict
+
+
+class JobState(StrEnum):
+    QUEUED = "queued"
+    PROCESSING = "processing"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELED = "canceled"
+
+    @property
+    def is_final(self) -> bool:
+        return self in (JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELED)
+
+
+class JobStep(StrEnum):
+    """What must happen to the job next. The row is the outbox: whoever serves a step claims rows that carry it."""
+
+    PREPARE = "prepare"
+    DISPATCH = "dispatch"
+    RUN = "run"  # an engine has it; completion or the reaper moves it on
+    NOTIFY = "notify"  # final; the client's webhook is still to be delivered
+    NONE = "none"
+
+
+_MOVES: Final[Mapping[JobState, frozenset[JobState]]] = {
+    JobState.QUEUED: frozenset({JobState.PROCESSING, JobState.FAILED, JobState.CANCELED}),
+    JobState.PROCESSING: frozenset({JobState.QUEUED, JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELED}),
+    JobState.SUCCEEDED: frozenset(),
+    JobState.FAILED: frozenset(),
+    JobState.CANCELED: frozenset(),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far the running attempt is; ``sequence`` orders events that arrive out of order."""
+
+    stage: str = "queued"
+    fraction: float = 0.0
+    sequence: int = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What a succeeded job made."""
+
+    outputs: tuple[Output, ...]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """The job row. Small: requests, storyboards and results are objects or short facts.
+
+    Attributes:
+        request: The domain request as JSON values (see ``services.domain.wire``).
+        attempt: Number of engine starts so far; a notice of another attempt is ignored.
+        available_at: The step is not served before this time (backoff).
+        step_tries: Failed tries of the present step.
+        deadline_at: When the running attempt is given up; None while none runs.
+        version: Grows by one with each save; a save of an older version is refused.
+    """
+
+    id: str
+    tenant_id: str
+    kind: EngineKind
+    request: Mapping[str, Any]
+    created_at: datetime
+    updated_at: datetime
+    available_at: datetime
+    state: JobState = JobState.QUEUED
+    step: JobStep = JobStep.PREPARE
+    step_tries: int = 0
+    attempt: int = 0
+    progress: Progress = field(default_factory=Progress)
+    storyboard_key: str | None = None
+    deadline_at: datetime | None = None
+    finished_at: datetime | None = None
+    result: Result | None = None
+    failure: Failure | None = None
+    callback_url: str | None = None
+    callback_id: str | None = None
+    version: int = 0
+
+    def move(self, state: JobState, *, step: JobStep, now: datetime, **changes: Any) -> Job:
+        """This job in ``state``, with ``step`` to be served next.
+
+        Raises:
+            Conflict: ``illegal_transition``.
+        """
+        if state != self.state and state not in _MOVES[self.state]:
+            raise Conflict(f"Job {self.id} is {self.state} and cannot become {state}.", code="illegal_transition")
+        finished_at = now if state.is_final and not self.state.is_final else self.finished_at
+        return replace(
+            self,
+            state=state,
+            step=step,
+            updated_at=now,
+            finished_at=finished_at,
+            **{"step_tries": 0, "available_at": now, **changes},
+        )

@@ -1,0 +1,116 @@
+"""A video as asked for: who speaks, what, in which frame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from services.domain.brief import Brief
+
+
+class Aspect(StrEnum):
+    PORTRAIT = "9:16"
+    SQUARE = "1:1"
+    TALL = "4:5"
+    LANDSCAPE = "16:9"
+    SOURCE = "source"  # as the presenter's picture or video is
+
+
+class BackgroundKind(StrEnum):
+    ORIGINAL = "original"
+    COLOR = "color"
+    IMAGE = "image"
+    BLUR = "blur"
+
+
+class SubtitleMode(StrEnum):
+    BURN = "burn"  # drawn into the picture, and the files too
+    FILE = "file"  # SRT and VTT beside the video
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VoiceSettings:
+    """How a text is spoken.
+
+    Attributes:
+        voice_id: Id of ``GET /v1/voices``: espeak-ng's own language names (``en-us``, ``cmn``), ``piper-joe``.
+        speed: Factor on the voice's normal rate, 0.5 to 2.
+        pitch: Semitones, -12 to 12.
+        volume: Factor, 0 to 2.
+        pause_s: Extra silence after each sentence, 0 to 3.
+        pronunciations: Written form to spoken form, applied to whole words before anything else.
+    """
+
+    voice_id: str
+    speed: float = 1.0
+    pitch: float = 0.0
+    volume: float = 1.0
+    pause_s: float = 0.0
+    pronunciations: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Presenter:
+    """Who is seen: a catalogue avatar or an upload (picture or short video); exactly one is set.
+
+    Attributes:
+        face: Index of the face from left to right; None takes the largest.
+    """
+
+    avatar_id: str | None = None
+    upload_id: str | None = None
+    face: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpokenText:
+    """Speech made from a text, or from a brief whose script is still to be written; exactly one is set."""
+
+    voice: VoiceSettings
+    text: str | None = None
+    brief: Brief | None = None
+    language: str | None = None  # None: the voice's own
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpokenAudio:
+    """Speech that the client recorded."""
+
+    upload_id: str
+    transcript: str | None = None
+    language: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrameSettings:
+    """Attributes:
+    fps: 25, 30, 50 or 60.
+    height_px: None takes the aspect's usual size (1080x1920, 1080x1080, 1080x1350, 1920x1080), bounded by the source.
+    """
+
+    aspect: Aspect = Aspect.PORTRAIT
+    fps: int = 25
+    height_px: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Background:
+    """What is behind the presenter; ``color`` is ``#rrggbb``, ``upload_id`` a picture."""
+
+    kind: BackgroundKind = BackgroundKind.ORIGINAL
+    color: str | None = None
+    upload_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VideoRequest:
+    """One video of one presenter. ``seed`` fixes head motion and blinks."""
+
+    presenter: Presenter
+    speech: SpokenText | SpokenAudio
+    frame: FrameSettings = field(default_factory=FrameSettings)
+    background: Background = field(default_factory=Background)
+    subtitles: SubtitleMode = SubtitleMode.FILE
+    seed: int = 0

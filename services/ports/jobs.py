@@ -1,0 +1,89 @@
+"""Where job rows live."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Generic, Protocol, TypeVar
+
+from services.domain.engine import EngineKind
+from services.domain.job import Job, JobState, JobStep
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page(Generic[T]):
+    """A slice of a listing, newest first; ``cursor`` fetches the next one, None ends it."""
+
+    items: tuple[T, ...]
+    cursor: str | None = None
+
+
+class JobStore(Protocol):
+    """Job rows with optimistic concurrency, and claims of due steps with leases."""
+
+    def add(self, job: Job) -> None:
+        """Store a new job durably.
+
+        Raises:
+            Conflict: ``job_exists``.
+        """
+        ...
+
+    def get(self, job_id: str) -> Job:
+        """Raises:
+        NotFound: ``job_not_found``.
+        """
+        ...
+
+    def save(self, job: Job) -> Job:
+        """Store ``job`` if the stored version is ``job.version``; the answer carries the new version.
+
+        Saving also ends any claim on the row.
+
+        Raises:
+            Conflict: ``stale_job`` when another writer came first.
+            NotFound: ``job_not_found``.
+        """
+        ...
+
+    def delete(self, job_id: str) -> None:
+        """Remove the row; removing what is not there is no error."""
+        ...
+
+    def list(
+        self,
+        tenant_id: str,
+        *,
+        state: JobState | None = None,
+        kind: EngineKind | None = None,
+        cursor: str | None = None,
+        limit: int = 50,
+    ) -> Page[Job]:
+        """A tenant's jobs, newest first.
+
+        Raises:
+            InvalidRequest: ``malformed_cursor``.
+        """
+        ...
+
+    def claim(self, step: JobStep, *, limit: int, lease_s: float) -> Sequence[Job]:
+        """Up to ``limit`` jobs whose ``step`` is due and unclaimed, taken turn about between tenants.
+
+        A claim lasts until the job is saved, released, or the lease expires.
+        """
+        ...
+
+    def release(self, job_id: str, *, delay_s: float) -> None:
+        """End a claim after a failed try: count the try and make the step due again in ``delay_s``."""
+        ...
+
+    def overdue(self, now: datetime, *, limit: int) -> Sequence[Job]:
+        """Jobs whose engine attempt has outlived its deadline."""
+        ...
+
+    def outstanding(self, *, tenant_id: str | None = None) -> int:
+        """Number of jobs that an engine holds (step ``run``), of one tenant or of all."""
+        ...

@@ -1,0 +1,36 @@
+"""What clients sent, before a job uses it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upload:
+    """A permitted upload; its bytes are there once the signed request was made.
+
+    Attributes:
+        file_name: As the client named it; any characters; shown, never used as a path.
+    """
+
+    id: str
+    tenant_id: str
+    object_key: str
+    media_type: str
+    size_bytes: int
+    file_name: str
+    created_at: datetime
+
+
+class UploadStore(Protocol):
+    def add(self, upload: Upload) -> None: ...
+
+    def get(self, tenant_id: str, upload_id: str) -> Upload:
+        """Raises:
+        NotFound: ``upload_not_found``, for another tenant's too.
+        """
+        ...
+
+    def delete(self, tenant_id: str, upload_id: str) -> None: ...

@@ -1,0 +1,80 @@
+"""Every setting, read once from the environment and passed on frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from services.domain.errors import InvalidRequest
+
+_PREFIX = "SPOKESMODEL_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """One field a setting; the environment names it ``SPOKESMODEL_`` and the field in capitals.
+
+    Attributes:
+        profile: ``local`` or ``aws``: which adapters the bootstrap takes.
+        state_dir: One machine: database and objects.
+        public_url: Base of signed upload and download links on one machine.
+        signing_secret: Signs those links; made at first start on one machine, a secret's value on AWS.
+        allow_private_callbacks: Let webhooks call this machine and private networks; for development only.
+    """
+
+    profile: str = "local"
+    state_dir: Path = Path(".spokesmodel")
+    public_url: str = "http://127.0.0.1:8000"
+    signing_secret: str = ""
+    allow_private_callbacks: bool = False
+
+    max_request_bytes: int = 256 * 1024
+    max_upload_bytes: int = 200 * 1024 * 1024
+    max_picture_pixels: int = 64_000_000
+    max_audio_s: float = 1800.0
+    max_source_video_s: float = 120.0
+    max_text_characters: int = 20_000
+    max_wait_s: float = 20.0
+    link_lifetime_s: int = 3600
+
+    max_attempts: int = 3
+    attempt_timeout_s: float = 3600.0
+    lease_s: float = 30.0
+    max_webhook_tries: int = 8
+    num_workers: int = 1
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> Settings:
+        """Settings from ``SPOKESMODEL_*`` variables; absent ones keep their defaults.
+
+        Raises:
+            InvalidRequest: ``unknown_setting`` or ``malformed_setting``, naming the variable.
+        """
+        by_name = {field.name: field for field in fields(cls)}
+        values: dict[str, object] = {}
+        for variable, text in environment.items():
+            if not variable.startswith(_PREFIX):
+                continue
+            name = variable.removeprefix(_PREFIX).lower()
+            if name not in by_name:
+                raise InvalidRequest(f"{variable} is no setting of this version.", code="unknown_setting")
+            values[name] = _parse(variable, text, str(by_name[name].type))
+        return cls(**values)  # type: ignore[arg-type]
+
+
+def _parse(variable: str, text: str, type_name: str) -> object:
+    try:
+        match type_name:
+            case "bool":
+                return {"true": True, "1": True, "false": False, "0": False}[text.lower()]
+            case "int":
+                return int(text)
+            case "float":
+                return float(text)
+            case "Path":
+                return Path(text)
+            case _:
+                return text
+    except (KeyError, ValueError) as error:
+        raise InvalidRequest(f"{variable}={text!r} is not a {type_name}.", code="malformed_setting") from error

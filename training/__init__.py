@@ -1,0 +1,1 @@
+"""Training of a brand's own weights. Nothing here yet."""
