@@ -9,6 +9,7 @@ from pathlib import Path
 from services.domain.errors import InvalidRequest
 
 _PREFIX = "SPOKESMODEL_"
+_NOT_OURS = ("SPOKESMODEL_WEIGHTS_DIR", "SPOKESMODEL_TEST_DATA")  # read by models.weights and by the tests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +55,7 @@ class Settings:
         by_name = {field.name: field for field in fields(cls)}
         values: dict[str, object] = {}
         for variable, text in environment.items():
-            if not variable.startswith(_PREFIX):
+            if not variable.startswith(_PREFIX) or variable in _NOT_OURS:
                 continue
             name = variable.removeprefix(_PREFIX).lower()
             if name not in by_name:
