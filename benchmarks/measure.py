@@ -1,0 +1,48 @@
+"""What a figure is, and how CPU time and memory are taken."""
+
+from __future__ import annotations
+
+import resource
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One figure.
+
+    Attributes:
+        what: What was measured, in words.
+        value: The figure with its unit.
+        target: What the product wants to reach, "" if nothing is promised.
+        reached: None when there is no target.
+        note: Repetitions, inputs, spread.
+    """
+
+    what: str
+    value: str
+    target: str = ""
+    reached: bool | None = None
+    note: str = ""
+
+
+def cpu_seconds(work: Callable[[], object], *, repetitions: int = 5) -> tuple[float, float, float]:
+    """Median, least and most CPU-seconds (user and system, children that ended included) of ``work``."""
+    taken = []
+    for _ in range(repetitions):
+        before = _cpu_now()
+        work()
+        taken.append(_cpu_now() - before)
+    return statistics.median(taken), min(taken), max(taken)
+
+
+def peak_memory_mb() -> float:
+    """Most memory that this process ever held, MB (10^6 bytes); Linux reports kibibytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
+
+
+def _cpu_now() -> float:
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
