@@ -1,0 +1,1 @@
+"""One machine: SQLite files and a directory. An acknowledged write survives ``kill -9``."""
