@@ -29,6 +29,8 @@ class Reservation:
 
 
 class IdempotencyStore(Protocol):
+    """Keys are forgotten a day after their first use; a reservation without an answer lasts as long as a request may."""
+
     def reserve(
         self, tenant_id: str, key: str, *, fingerprint: str, new_resource_id: str
     ) -> Reservation | StoredAnswer:
@@ -44,4 +46,8 @@ class IdempotencyStore(Protocol):
 
     def abandon(self, reservation: Reservation) -> None:
         """Forget a reservation whose request was refused, so that a corrected one may use the key."""
+        ...
+
+    def release(self, reservation: Reservation) -> None:
+        """End the right to answer after an unforeseen failure; the next repeat gets the same ``resource_id``."""
         ...
