@@ -1,0 +1,225 @@
+"""From what is said, or only heard, to the mouth in each frame.
+
+Phonemes become lip targets that blend by dominance functions (Cohen and Massaro 1993): each sound pulls the lips with a
+strength that peaks inside the sound and decays outside, so that a vowel is already rounded during the consonant before
+it. The curve is evaluated at 200 Hz and sampled at the frames' centres; what must be seen closed (p, b, m) is forced
+into the nearest frame, which 40 ms frames would otherwise miss. Silence is closed and exactly constant.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.speech.acoustics import DIGITAL_SILENCE_DB, Signal, levels_db
+from models.talking_head.tracks import MouthTrack
+from models.talking_head.visemes import Viseme, visemes_of
+from services.domain.timeline import SpeechTimeline, TimelineSource
+
+Curve = NDArray[np.float64]
+
+_RATE_HZ: Final = 200
+_REACH_S: Final = 0.5  # a dominance function is below 4e-3 of its peak beyond this
+_OPENING_S: Final = 0.09  # lips start to move before the sound
+_CLOSING_S: Final = 0.13  # and come to rest after it
+_CLOSURE_CORE: Final = 0.3  # of a closure's duration, each side of its middle, is certainly closed
+_CLOSURE_FLANK_S: Final = 0.045  # lips need this long to part; at 0.25 mouth widths that is 280 mm/s, a fast speaker's
+_PRESSED: Final = -0.03
+_CHANNELS: Final = ("aperture", "width", "pucker", "teeth", "tongue")
+_REST: Final = np.array([0.0, 1.0, 0.0, 0.0, 0.0])
+_LOUDNESS_GAIN: Final = 0.022  # relative opening per dB: +6 dB, a clearly stressed vowel, opens 13 % wider
+_LOUDNESS_LIMIT_DB: Final = 10.0
+
+
+def plan_mouth(
+    timeline: SpeechTimeline, samples: Signal, sample_rate_hz: int, *, num_frames: int, fps: float
+) -> MouthTrack:
+    """The mouth at each frame's centre.
+
+    Args:
+        samples: Mono, -1 to 1; the sound the timeline belongs to. It scales how wide vowels open, and drives the whole
+            curve when the timeline has no phonemes.
+    """
+    duration_s = max(timeline.duration_s, len(samples) / sample_rate_hz, num_frames / fps)
+    num_steps = int(np.ceil(duration_s * _RATE_HZ)) + 1
+    levels = np.full(num_steps, -120.0)
+    measured = levels_db(samples, sample_rate_hz, rate_hz=_RATE_HZ)
+    levels[: len(measured)] = measured
+    if timeline.phonemes or timeline.source is not TimelineSource.ENVELOPE:
+        spans = _spans(timeline)
+        curves = _coarticulated(spans, levels, num_steps)
+        activity = _activity(_spoken(timeline), num_steps)
+        activity *= _audible(levels, trust_timeline=timeline.source is TimelineSource.SYNTHESIS)
+        closures = [(span.start_s, span.end_s) for span in spans if span.viseme.closure]
+    else:
+        from models.talking_head.sound_mouth import mouth_of_sound
+
+        curves, activity = mouth_of_sound(samples, sample_rate_hz, rate_hz=_RATE_HZ, num_steps=num_steps)
+        closures = []
+    curves[0] += _closing(closures, num_steps) * (np.minimum(curves[0], _PRESSED) - curves[0])
+    curves = _REST[:, None] + activity * (curves - _REST[:, None])
+    return _sampled(curves, activity, closures, num_frames=num_frames, fps=fps)
+
+
+class _Span:
+    """A lip target and its time."""
+
+    __slots__ = ("end_s", "start_s", "viseme")
+
+    def __init__(self, viseme: Viseme, start_s: float, end_s: float) -> None:
+        self.viseme, self.start_s, self.end_s = viseme, start_s, end_s
+
+
+def _spans(timeline: SpeechTimeline) -> list[_Span]:
+    spans: list[_Span] = []
+    for phoneme in timeline.phonemes:
+        visemes = visemes_of(phoneme.symbol)
+        total = sum(viseme.share for viseme in visemes)
+        start = phoneme.start_s
+        for viseme in visemes:
+            end = start + (phoneme.end_s - phoneme.start_s) * viseme.share / total
+            spans.append(_Span(viseme, start, end))
+            start = end
+    return spans
+
+
+def _spoken(timeline: SpeechTimeline) -> list[tuple[float, float]]:
+    """Stretches of speech between pauses; gaps that no phoneme covers are pauses too."""
+    stretches: list[tuple[float, float]] = []
+    for phoneme in timeline.phonemes:
+        if not visemes_of(phoneme.symbol):
+            if phoneme.symbol and stretches:  # a bare tone mark lasts no time of its own, but it is not a pause
+                stretches[-1] = (stretches[-1][0], max(stretches[-1][1], phoneme.end_s))
+            continue
+        if stretches and phoneme.start_s - stretches[-1][1] < 0.02:
+            stretches[-1] = (stretches[-1][0], max(stretches[-1][1], phoneme.end_s))
+        else:
+            stretches.append((phoneme.start_s, phoneme.end_s))
+    return stretches
+
+
+def _coarticulated(spans: list[_Span], levels: Curve, num_steps: int) -> Curve:
+    """Dominance-weighted means of the targets, shape ``(5, num_steps)``; rest where nothing is near."""
+    if not spans:
+        return np.repeat(_REST[:, None], num_steps, axis=1)
+    visemes = [span.viseme for span in spans]
+    targets = np.array([[getattr(v, name) for v in visemes] for name in _CHANNELS])
+    start, end = (np.array([getattr(span, name) for span in spans]) for name in ("start_s", "end_s"))
+    strength, reach, power = (np.array([getattr(v, n) for v in visemes]) for n in ("strength", "reach_s", "power"))
+    targets[0] *= _openings(spans, levels)
+    width_weight = np.array([v.width_weight for v in visemes])
+    centre, duration = (start + end) / 2, end - start
+
+    numerators = np.zeros((5, num_steps))
+    denominators = np.zeros((2, num_steps))  # aperture, teeth and tongue share one, width and pucker the other
+    span_steps = int((2 * _REACH_S + min(float(duration.max()), 2.0)) * _RATE_HZ) + 2
+    offsets = np.arange(span_steps)
+    for first in range(0, len(spans), 2000):
+        part = slice(first, first + 2000)
+        begin = np.floor((centre[part] - span_steps / 2 / _RATE_HZ) * _RATE_HZ).astype(np.int64)
+        steps = begin[:, None] + offsets
+        beyond = np.maximum(np.abs(steps / _RATE_HZ - centre[part, None]) - 0.35 * duration[part, None], 0.0)
+        dominance = strength[part, None] * np.exp(-((beyond / reach[part, None]) ** power[part, None]))
+        inside = (steps >= 0) & (steps < num_steps)
+        where, weight = steps[inside], dominance[inside]
+        owner = np.nonzero(inside)[0] + first
+        wide = weight * width_weight[owner]
+        denominators[0] += np.bincount(where, weight, num_steps)
+        denominators[1] += np.bincount(where, wide, num_steps)
+        for channel in range(5):
+            own = wide if channel in (1, 2) else weight
+            numerators[channel] += np.bincount(where, own * targets[channel, owner], num_steps)
+    denominators = np.maximum(denominators, 1e-9)
+    curves: Curve = numerators / denominators[[0, 1, 1, 0, 0]]
+    curves[:, denominators[0] <= 1e-6] = _REST[:, None]
+    return curves
+
+
+def _openings(spans: list[_Span], levels: Curve) -> Curve:
+    """How wide each target opens for its loudness, relative to the median vowel of the speech."""
+    starts = np.array([span.start_s for span in spans])
+    ends = np.array([span.end_s for span in spans])
+    is_vowel = np.array([span.viseme.vowel for span in spans])
+    totals = np.concatenate([[0.0], np.cumsum(10 ** (levels / 10))])
+    first = np.clip((starts * _RATE_HZ).astype(np.int64), 0, len(levels) - 1)
+    last = np.clip(np.ceil(ends * _RATE_HZ).astype(np.int64), first + 1, len(levels))
+    energy = 10 * np.log10(np.maximum((totals[last] - totals[first]) / (last - first), 1e-12))
+    heard = is_vowel & (energy > DIGITAL_SILENCE_DB)
+    if not heard.any():
+        return np.ones(len(spans))
+    relative = np.clip(energy - np.median(energy[heard]), -_LOUDNESS_LIMIT_DB, _LOUDNESS_LIMIT_DB)
+    return np.where(heard, 1.0 + _LOUDNESS_GAIN * relative, 1.0)
+
+
+def _activity(stretches: list[tuple[float, float]], num_steps: int) -> Curve:
+    """1 inside speech, 0 at rest, with the lips' own time to open and close between."""
+    activity = np.zeros(num_steps)
+    for start, end in stretches:
+        first = max(int((start - _OPENING_S) * _RATE_HZ), 0)
+        last = min(int((end + _CLOSING_S) * _RATE_HZ) + 2, num_steps)
+        times = np.arange(first, last) / _RATE_HZ
+        rise = np.clip((times - (start - _OPENING_S)) / _OPENING_S, 0, 1)
+        fall = np.clip(((end + _CLOSING_S) - times) / _CLOSING_S, 0, 1)
+        ramp = np.minimum(rise, fall)
+        activity[first:last] = np.maximum(activity[first:last], ramp * ramp * (3 - 2 * ramp))
+    return activity
+
+
+def _closing(closures: list[tuple[float, float]], num_steps: int) -> Curve:
+    """1 while the lips are pressed together, 0 away from it: dominance alone would leave short closures ajar."""
+    closing = np.zeros(num_steps)
+    for start, end in closures:
+        middle, half = (start + end) / 2, _CLOSURE_CORE * (end - start)
+        first = max(int((middle - half - _CLOSURE_FLANK_S) * _RATE_HZ), 0)
+        last = min(int((middle + half + _CLOSURE_FLANK_S) * _RATE_HZ) + 2, num_steps)
+        beyond = np.abs(np.arange(first, last) / _RATE_HZ - middle) - half
+        ramp = np.clip(1 - beyond / _CLOSURE_FLANK_S, 0, 1)
+        closing[first:last] = np.maximum(closing[first:last], ramp * ramp * (3 - 2 * ramp))
+    return closing
+
+
+def _audible(levels: Curve, *, trust_timeline: bool) -> Curve:
+    """0 in digital silence of at least 0.15 s whatever the timeline says, with ramps; 1 elsewhere.
+
+    A voice muted on purpose (volume 0) still moves its lips: then only the timeline speaks.
+    """
+    heard = levels > DIGITAL_SILENCE_DB
+    if not heard.any():
+        return np.ones(len(levels)) if trust_timeline else np.zeros(len(levels))
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], heard.astype(np.int8), [0]])))
+    stretches = [(a / _RATE_HZ, b / _RATE_HZ) for a, b in edges.reshape(-1, 2)]
+    joined = [stretches[0]]
+    for start, end in stretches[1:]:
+        if start - joined[-1][1] < 0.15:
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((start, end))
+    return _activity(joined, len(levels))
+
+
+def _sampled(
+    curves: Curve, activity: Curve, closures: list[tuple[float, float]], *, num_frames: int, fps: float
+) -> MouthTrack:
+    centres = (np.arange(num_frames) + 0.5) / fps
+    grid = np.arange(curves.shape[1]) / _RATE_HZ
+    values = [np.interp(centres, grid, curve).astype(np.float32) for curve in curves]
+    speaking = np.interp(centres, grid, activity) > 0
+    closed = ~speaking
+    aperture = values[0]
+    if num_frames:
+        for start, end in closures:
+            middle, half = (start + end) / 2, _CLOSURE_CORE * (end - start)
+            first, last = np.searchsorted(centres, (middle - half, middle + half))
+            nearest = min(int(np.clip(round(middle * fps - 0.5), 0, num_frames - 1)), num_frames - 1)
+            frames = np.unique(np.append(np.arange(first, last), nearest))
+            frames = frames[speaking[frames]]
+            aperture[frames] = np.minimum(aperture[frames], _PRESSED)
+            closed[frames] = True
+    for value, rest in zip(values, _REST, strict=True):
+        value[~speaking] = rest
+    return MouthTrack(
+        fps=fps, aperture=aperture, width=values[1], pucker=np.clip(values[2], 0, 1), teeth=np.clip(values[3], 0, 1),
+        tongue=np.clip(values[4], 0, 1), closed=closed, speaking=speaking,
+    )  # fmt: skip
