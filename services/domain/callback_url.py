@@ -1,0 +1,77 @@
+"""Which addresses the product calls back: never ones inside its own network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from typing import Final
+from urllib.parse import urlsplit
+
+from services.domain.errors import ContentRejected
+
+_MAX_LENGTH: Final = 2048
+# Prefixes whose last bits are an IPv4 address that a gateway would reach: NAT64 (RFC 6052), IPv4-compatible.
+_EMBEDS_IPV4: Final = (IPv6Network("64:ff9b::/96"), IPv6Network("::/96"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallbackUrl:
+    """The parts of a URL that may be called. ``host`` is a name or an address, without brackets."""
+
+    url: str
+    scheme: str
+    host: str
+    port: int
+
+
+def parse_callback_url(url: str, *, allow_private: bool) -> CallbackUrl:
+    """The parts of ``url``.
+
+    A name's addresses are not looked up here: the sender checks the address that it connects to.
+
+    Raises:
+        ContentRejected: ``callback_url_refused``, saying why.
+    """
+    if len(url) > _MAX_LENGTH:
+        raise _refused(f"it has {len(url)} characters; the limit is {_MAX_LENGTH}")
+    if any(character <= " " or character == "\x7f" or character == "\\" for character in url):
+        raise _refused("it contains spaces, control characters or backslashes")
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise _refused("it cannot be parsed") from error
+    if parts.scheme not in ("https", "http"):
+        raise _refused("its scheme is neither https nor http")
+    if not host:
+        raise _refused("it has no host")
+    if parts.username is not None or parts.password is not None:
+        raise _refused("it carries a user name or password")
+    try:
+        address = ip_address(host)
+    except ValueError:
+        address = None
+    if not allow_private and (host == "localhost" or host.endswith(".localhost") or not _is_callable(address)):
+        raise _refused("it points into a private network or at this machine")
+    return CallbackUrl(url=url, scheme=parts.scheme, host=host, port=port or (443 if parts.scheme == "https" else 80))
+
+
+def is_public(address: IPv4Address | IPv6Address) -> bool:
+    """Whether an address is on the open internet: not private, loopback, link-local, multicast, shared or metadata."""
+    if isinstance(address, IPv6Address):
+        inner = address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
+        if inner is None and any(address in network for network in _EMBEDS_IPV4):
+            inner = IPv4Address(int(address) & 0xFFFFFFFF)
+        if inner is not None:
+            return is_public(inner)
+        if address.is_site_local:
+            return False
+    return address.is_global and not address.is_multicast and not address.is_reserved
+
+
+def _is_callable(address: IPv4Address | IPv6Address | None) -> bool:
+    return address is None or is_public(address)
+
+
+def _refused(reason: str) -> ContentRejected:
+    return ContentRejected(f"The callback URL is refused: {reason}.", code="callback_url_refused", param="callback_url")

@@ -1,0 +1,154 @@
+"""The rules of a video request that need nothing but the request; limits come from the settings."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from services.domain.brief import Brief
+from services.domain.callback_url import parse_callback_url
+from services.domain.errors import ContentRejected, InvalidRequest
+from services.domain.video import BackgroundKind, SpokenText, VideoRequest, VoiceSettings
+from services.settings import Settings
+
+_FPS: Final = (25, 30, 50, 60)
+_COLOR: Final = re.compile(r"#[0-9a-fA-F]{6}")
+_LANGUAGE: Final = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
+_MAX_CALLBACK_ID: Final = 256
+_MAX_PRONUNCIATIONS: Final = 500
+_MIN_HEIGHT_PX: Final = 128
+_MAX_HEIGHT_PX: Final = 3840
+_MAX_FACE: Final = 1000
+_MAX_SEED: Final = 2**63 - 1
+
+
+def check_video(request: VideoRequest, settings: Settings) -> None:
+    """Nothing, when the request keeps every rule.
+
+    Raises:
+        InvalidRequest: ``exactly_one``, ``out_of_range``, ``malformed_color``, ``malformed_language``,
+            ``missing``, ``not_used`` (a field that the chosen kind would ignore).
+        ContentRejected: ``nothing_to_say``, ``text_too_long``.
+    """
+    _exactly_one("presenter", avatar_id=request.presenter.avatar_id, upload_id=request.presenter.upload_id)
+    if request.presenter.face is not None:
+        _in_range("presenter.face", request.presenter.face, 0, _MAX_FACE)
+    speech = request.speech
+    if speech.language is not None and not _LANGUAGE.fullmatch(speech.language):
+        raise InvalidRequest(
+            f"{speech.language!r} is no BCP 47 language tag.", code="malformed_language", param="speech.language"
+        )
+    if isinstance(speech, SpokenText):
+        _exactly_one("speech", text=speech.text, brief=speech.brief)
+        _check_voice(speech.voice)
+        if speech.text is not None:
+            check_text(speech.text, settings, param="speech.text")
+        if speech.brief is not None:
+            check_brief(speech.brief, settings, param="speech.brief")
+    elif speech.transcript is not None:
+        check_text(speech.transcript, settings, param="speech.transcript")
+    if request.frame.fps not in _FPS:
+        known = ", ".join(map(str, _FPS))
+        raise InvalidRequest(
+            f"fps is {request.frame.fps}; possible are {known}.", code="out_of_range", param="frame.fps"
+        )
+    if request.frame.height_px is not None:
+        _in_range("frame.height_px", request.frame.height_px, _MIN_HEIGHT_PX, _MAX_HEIGHT_PX)
+    _check_background(request)
+    _in_range("seed", request.seed, 0, _MAX_SEED)
+
+
+def check_text(text: str, settings: Settings, *, param: str) -> None:
+    """Nothing, when ``text`` has something to say and is within the limit.
+
+    Raises:
+        ContentRejected: ``nothing_to_say``, ``text_too_long``.
+    """
+    if len(text) > settings.max_text_characters:
+        raise ContentRejected(
+            f"The text has {len(text)} characters; the limit is {settings.max_text_characters}.",
+            code="text_too_long",
+            param=param,
+        )
+    if not any(character.isalnum() for character in text):
+        raise ContentRejected(
+            "There is nothing to say: the text has no letter and no digit.", code="nothing_to_say", param=param
+        )
+
+
+def check_brief(brief: Brief, settings: Settings, *, param: str = "brief") -> None:
+    """Nothing, when the brief names a product and keeps the limits.
+
+    Raises:
+        InvalidRequest: ``out_of_range``, ``malformed_language``.
+        ContentRejected: ``nothing_to_say``, ``text_too_long``.
+    """
+    check_text(brief.product, settings, param=f"{param}.product")
+    if not _LANGUAGE.fullmatch(brief.language):
+        raise InvalidRequest(
+            f"{brief.language!r} is no BCP 47 language tag.", code="malformed_language", param=f"{param}.language"
+        )
+    _in_range(f"{param}.duration_s", brief.duration_s, 1, settings.max_audio_s)
+    facts = (brief.product, brief.brand, brief.audience, brief.offer, brief.price, brief.call_to_action)
+    num_characters = sum(len(fact) for fact in (*facts, *brief.keywords, *brief.benefits) if fact is not None)
+    if num_characters > settings.max_text_characters:
+        raise ContentRejected(
+            f"The brief has {num_characters} characters; the limit is {settings.max_text_characters}.",
+            code="text_too_long",
+            param=param,
+        )
+
+
+def check_callback(callback_url: str | None, callback_id: str | None, settings: Settings) -> None:
+    """Nothing, when the callback may be made.
+
+    Raises:
+        InvalidRequest: ``out_of_range``.
+        ContentRejected: ``callback_url_refused``.
+    """
+    if callback_id is not None and len(callback_id) > _MAX_CALLBACK_ID:
+        raise InvalidRequest(
+            f"callback_id has {len(callback_id)} characters; the limit is {_MAX_CALLBACK_ID}.",
+            code="out_of_range",
+            param="callback_id",
+        )
+    if callback_url is not None:
+        parse_callback_url(callback_url, allow_private=settings.allow_private_callbacks)
+
+
+def _check_voice(voice: VoiceSettings) -> None:
+    _in_range("speech.voice.speed", voice.speed, 0.5, 2)
+    _in_range("speech.voice.pitch", voice.pitch, -12, 12)
+    _in_range("speech.voice.volume", voice.volume, 0, 2)
+    _in_range("speech.voice.pause_s", voice.pause_s, 0, 3)
+    _in_range("speech.voice.pronunciations", len(voice.pronunciations), 0, _MAX_PRONUNCIATIONS)
+
+
+def _check_background(request: VideoRequest) -> None:
+    background = request.background
+    for field, kind in (("color", BackgroundKind.COLOR), ("upload_id", BackgroundKind.IMAGE)):
+        given = getattr(background, field) is not None
+        if given != (background.kind is kind):
+            fault = f"{field} is only for" if given else f"{field} is needed for"
+            code = "not_used" if given else "missing"
+            raise InvalidRequest(f"background.{fault} kind {kind}.", code=code, param=f"background.{field}")
+    if background.color is not None and not _COLOR.fullmatch(background.color):
+        raise InvalidRequest(
+            f"{background.color!r} is no colour of the form #rrggbb.", code="malformed_color", param="background.color"
+        )
+
+
+def _exactly_one(param: str, **fields: object) -> None:
+    given = [name for name, value in fields.items() if value is not None]
+    if len(given) != 1:
+        names = " and ".join(fields)
+        raise InvalidRequest(
+            f"Of {names} exactly one is needed; given: {' and '.join(given) or 'none'}.",
+            code="exactly_one",
+            param=param,
+        )
+
+
+def _in_range(param: str, value: float, least: float, most: float) -> None:
+    if not least <= value <= most:  # also true for NaN
+        raise InvalidRequest(f"{param} is {value}; it is {least} to {most}.", code="out_of_range", param=param)

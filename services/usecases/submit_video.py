@@ -1,0 +1,121 @@
+"""Accept a video: check everything that needs no media opened, then store the job."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from services.domain import wire
+from services.domain.engine import EngineKind
+from services.domain.errors import Conflict, ContentRejected, InvalidRequest, NotFound
+from services.domain.job import Job
+from services.domain.object_key import ObjectKey
+from services.domain.video import SpokenText, VideoRequest
+from services.ports.catalogue import AvatarCatalogue, VoiceCatalogue
+from services.ports.clock import Clock
+from services.ports.jobs import JobStore
+from services.ports.objects import ObjectStore
+from services.ports.uploads import Upload, UploadStore
+from services.settings import Settings
+from services.usecases.check_video import check_callback, check_video
+
+_FAMILIES: Final = {"presenter": ("image", "video"), "speech": ("audio", "video"), "background": ("image",)}
+
+
+def submit_video(
+    request: VideoRequest,
+    *,
+    job_id: str,
+    tenant_id: str,
+    jobs: JobStore,
+    uploads: UploadStore,
+    avatars: AvatarCatalogue,
+    voices: VoiceCatalogue,
+    objects: ObjectStore,
+    clock: Clock,
+    settings: Settings,
+    callback_url: str | None = None,
+    callback_id: str | None = None,
+) -> Job:
+    """The job, stored durably and queued. Asked again with the same ``job_id``, the answer is the job there is.
+
+    Raises:
+        InvalidRequest: a rule of the form is broken: ``exactly_one``, ``out_of_range`` and others of ``check_video``.
+        ContentRejected: ``nothing_to_say``, ``text_too_long``, ``callback_url_refused``; what is referred to is not
+            there or of the wrong kind: ``avatar_not_found``, ``upload_not_found``, ``upload_incomplete``,
+            ``empty_file``, ``wrong_media_type``, ``voice_not_found``.
+    """
+    check_video(request, settings)
+    check_callback(callback_url, callback_id, settings)
+    if isinstance(request.speech, SpokenText):
+        try:
+            voices.get(request.speech.voice.voice_id)
+        except NotFound as error:
+            raise ContentRejected(error.detail, code=error.code, param="speech.voice.voice_id") from error
+    if request.presenter.avatar_id is not None:
+        try:
+            avatars.get(tenant_id, request.presenter.avatar_id)
+        except NotFound as error:
+            raise ContentRejected(error.detail, code=error.code, param="presenter.avatar_id") from error
+    for param, upload_id in _uploads_of(request).items():
+        _check_upload(param, upload_id, tenant_id=tenant_id, uploads=uploads, objects=objects)
+    now = clock.now()
+    job = Job(
+        id=job_id,
+        tenant_id=tenant_id,
+        kind=EngineKind.VIDEO,
+        request=wire.to_values(request),
+        created_at=now,
+        updated_at=now,
+        available_at=now,
+        callback_url=callback_url,
+        callback_id=callback_id,
+    )
+    return add_job(job, jobs=jobs)
+
+
+def add_job(job: Job, *, jobs: JobStore) -> Job:
+    """Store a new job; when its id is there already and the tenant's, that one."""
+    try:
+        jobs.add(job)
+    except Conflict:
+        present = jobs.get(job.id)
+        if present.tenant_id != job.tenant_id:
+            raise
+        return present
+    return job
+
+
+def _uploads_of(request: VideoRequest) -> dict[str, str]:
+    """Upload ids by the request field that names them."""
+    speech = request.speech
+    found = {
+        "presenter.upload_id": request.presenter.upload_id,
+        "speech.audio_upload_id": None if isinstance(speech, SpokenText) else speech.upload_id,
+        "background.upload_id": request.background.upload_id,
+    }
+    return {param: upload_id for param, upload_id in found.items() if upload_id is not None}
+
+
+def _check_upload(param: str, upload_id: str, *, tenant_id: str, uploads: UploadStore, objects: ObjectStore) -> Upload:
+    try:
+        upload = uploads.get(tenant_id, upload_id)
+    except (NotFound, InvalidRequest) as error:
+        raise ContentRejected(f"There is no upload {upload_id}.", code="upload_not_found", param=param) from error
+    families = _FAMILIES[param.partition(".")[0]]
+    if upload.media_type.partition("/")[0] not in families:
+        raise ContentRejected(
+            f"{upload.file_name!r} is of type {upload.media_type}; needed is {' or '.join(families)}.",
+            code="wrong_media_type",
+            param=param,
+        )
+    try:
+        size_bytes = objects.head(ObjectKey.parse(upload.object_key)).size_bytes
+    except NotFound as error:
+        raise ContentRejected(
+            f"The bytes of {upload.file_name!r} have not arrived; send them to its signed URL first.",
+            code="upload_incomplete",
+            param=param,
+        ) from error
+    if size_bytes == 0:
+        raise ContentRejected(f"{upload.file_name!r} is empty.", code="empty_file", param=param)
+    return upload
