@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from services.domain.brief import Brief
 from services.domain.callback_url import parse_callback_url
-from services.domain.errors import ContentRejected, InvalidRequest
+from services.domain.errors import InvalidRequest
 from services.domain.video import BackgroundKind, SpokenText, VideoRequest, VoiceSettings
 from services.settings import Settings
+from services.usecases.check_text import check_brief, check_in_range, check_language, check_text
 
 _FPS: Final = (25, 30, 50, 60)
 _COLOR: Final = re.compile(r"#[0-9a-fA-F]{6}")
-_LANGUAGE: Final = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 _MAX_CALLBACK_ID: Final = 256
 _MAX_PRONUNCIATIONS: Final = 500
 _MIN_HEIGHT_PX: Final = 128
@@ -32,12 +31,10 @@ def check_video(request: VideoRequest, settings: Settings) -> None:
     """
     _exactly_one("presenter", avatar_id=request.presenter.avatar_id, upload_id=request.presenter.upload_id)
     if request.presenter.face is not None:
-        _in_range("presenter.face", request.presenter.face, 0, _MAX_FACE)
+        check_in_range("presenter.face", request.presenter.face, 0, _MAX_FACE)
     speech = request.speech
-    if speech.language is not None and not _LANGUAGE.fullmatch(speech.language):
-        raise InvalidRequest(
-            f"{speech.language!r} is no BCP 47 language tag.", code="malformed_language", param="speech.language"
-        )
+    if speech.language is not None:
+        check_language(speech.language, param="speech.language")
     if isinstance(speech, SpokenText):
         _exactly_one("speech", text=speech.text, brief=speech.brief)
         _check_voice(speech.voice)
@@ -53,50 +50,9 @@ def check_video(request: VideoRequest, settings: Settings) -> None:
             f"fps is {request.frame.fps}; possible are {known}.", code="out_of_range", param="frame.fps"
         )
     if request.frame.height_px is not None:
-        _in_range("frame.height_px", request.frame.height_px, _MIN_HEIGHT_PX, _MAX_HEIGHT_PX)
+        check_in_range("frame.height_px", request.frame.height_px, _MIN_HEIGHT_PX, _MAX_HEIGHT_PX)
     _check_background(request)
-    _in_range("seed", request.seed, 0, _MAX_SEED)
-
-
-def check_text(text: str, settings: Settings, *, param: str) -> None:
-    """Nothing, when ``text`` has something to say and is within the limit.
-
-    Raises:
-        ContentRejected: ``nothing_to_say``, ``text_too_long``.
-    """
-    if len(text) > settings.max_text_characters:
-        raise ContentRejected(
-            f"The text has {len(text)} characters; the limit is {settings.max_text_characters}.",
-            code="text_too_long",
-            param=param,
-        )
-    if not any(character.isalnum() for character in text):
-        raise ContentRejected(
-            "There is nothing to say: the text has no letter and no digit.", code="nothing_to_say", param=param
-        )
-
-
-def check_brief(brief: Brief, settings: Settings, *, param: str = "brief") -> None:
-    """Nothing, when the brief names a product and keeps the limits.
-
-    Raises:
-        InvalidRequest: ``out_of_range``, ``malformed_language``.
-        ContentRejected: ``nothing_to_say``, ``text_too_long``.
-    """
-    check_text(brief.product, settings, param=f"{param}.product")
-    if not _LANGUAGE.fullmatch(brief.language):
-        raise InvalidRequest(
-            f"{brief.language!r} is no BCP 47 language tag.", code="malformed_language", param=f"{param}.language"
-        )
-    _in_range(f"{param}.duration_s", brief.duration_s, 1, settings.max_audio_s)
-    facts = (brief.product, brief.brand, brief.audience, brief.offer, brief.price, brief.call_to_action)
-    num_characters = sum(len(fact) for fact in (*facts, *brief.keywords, *brief.benefits) if fact is not None)
-    if num_characters > settings.max_text_characters:
-        raise ContentRejected(
-            f"The brief has {num_characters} characters; the limit is {settings.max_text_characters}.",
-            code="text_too_long",
-            param=param,
-        )
+    check_in_range("seed", request.seed, 0, _MAX_SEED)
 
 
 def check_callback(callback_url: str | None, callback_id: str | None, settings: Settings) -> None:
@@ -117,11 +73,11 @@ def check_callback(callback_url: str | None, callback_id: str | None, settings: 
 
 
 def _check_voice(voice: VoiceSettings) -> None:
-    _in_range("speech.voice.speed", voice.speed, 0.5, 2)
-    _in_range("speech.voice.pitch", voice.pitch, -12, 12)
-    _in_range("speech.voice.volume", voice.volume, 0, 2)
-    _in_range("speech.voice.pause_s", voice.pause_s, 0, 3)
-    _in_range("speech.voice.pronunciations", len(voice.pronunciations), 0, _MAX_PRONUNCIATIONS)
+    check_in_range("speech.voice.speed", voice.speed, 0.5, 2)
+    check_in_range("speech.voice.pitch", voice.pitch, -12, 12)
+    check_in_range("speech.voice.volume", voice.volume, 0, 2)
+    check_in_range("speech.voice.pause_s", voice.pause_s, 0, 3)
+    check_in_range("speech.voice.pronunciations", len(voice.pronunciations), 0, _MAX_PRONUNCIATIONS)
 
 
 def _check_background(request: VideoRequest) -> None:
@@ -147,8 +103,3 @@ def _exactly_one(param: str, **fields: object) -> None:
             code="exactly_one",
             param=param,
         )
-
-
-def _in_range(param: str, value: float, least: float, most: float) -> None:
-    if not least <= value <= most:  # also true for NaN
-        raise InvalidRequest(f"{param} is {value}; it is {least} to {most}.", code="out_of_range", param=param)

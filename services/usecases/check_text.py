@@ -1,0 +1,70 @@
+"""The rules of texts and briefs, wherever a request carries one."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from services.domain.brief import Brief
+from services.domain.errors import ContentRejected, InvalidRequest
+from services.settings import Settings
+
+_LANGUAGE: Final = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
+
+
+def check_text(text: str, settings: Settings, *, param: str) -> None:
+    """Nothing, when ``text`` has something to say and is within the limit.
+
+    Raises:
+        ContentRejected: ``nothing_to_say``, ``text_too_long``.
+    """
+    if len(text) > settings.max_text_characters:
+        raise ContentRejected(
+            f"The text has {len(text)} characters; the limit is {settings.max_text_characters}.",
+            code="text_too_long",
+            param=param,
+        )
+    if not any(character.isalnum() for character in text):
+        raise ContentRejected(
+            "There is nothing to say: the text has no letter and no digit.", code="nothing_to_say", param=param
+        )
+
+
+def check_brief(brief: Brief, settings: Settings, *, param: str = "brief") -> None:
+    """Nothing, when the brief names a product and keeps the limits.
+
+    Raises:
+        InvalidRequest: ``out_of_range``, ``malformed_language``.
+        ContentRejected: ``nothing_to_say``, ``text_too_long``.
+    """
+    check_text(brief.product, settings, param=f"{param}.product")
+    check_language(brief.language, param=f"{param}.language")
+    check_in_range(f"{param}.duration_s", brief.duration_s, 1, settings.max_audio_s)
+    facts = (brief.product, brief.brand, brief.audience, brief.offer, brief.price, brief.call_to_action)
+    num_characters = sum(len(fact) for fact in (*facts, *brief.keywords, *brief.benefits) if fact is not None)
+    if num_characters > settings.max_text_characters:
+        raise ContentRejected(
+            f"The brief has {num_characters} characters; the limit is {settings.max_text_characters}.",
+            code="text_too_long",
+            param=param,
+        )
+
+
+def check_language(tag: str, *, param: str) -> None:
+    """Nothing, when ``tag`` has the form of BCP 47.
+
+    Raises:
+        InvalidRequest: ``malformed_language``.
+    """
+    if not _LANGUAGE.fullmatch(tag):
+        raise InvalidRequest(f"{tag!r} is no BCP 47 language tag.", code="malformed_language", param=param)
+
+
+def check_in_range(param: str, value: float, least: float, most: float) -> None:
+    """Nothing, when ``value`` is ``least`` to ``most``, both included.
+
+    Raises:
+        InvalidRequest: ``out_of_range``, also for NaN.
+    """
+    if not least <= value <= most:
+        raise InvalidRequest(f"{param} is {value}; it is {least} to {most}.", code="out_of_range", param=param)
