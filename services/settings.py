@@ -21,6 +21,7 @@ class Settings:
         state_dir: One machine: database and objects.
         public_url: Base of signed upload and download links on one machine.
         signing_secret: Signs those links; made at first start on one machine, a secret's value on AWS.
+        engine_memory_bytes: What one engine process may allocate; 0 sets no limit.
         allow_private_callbacks: Let webhooks call this machine and private networks; for development only.
     """
 
@@ -44,6 +45,7 @@ class Settings:
     lease_s: float = 30.0
     max_webhook_tries: int = 8
     num_workers: int = 1
+    engine_memory_bytes: int = 4 * 1024**3
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:

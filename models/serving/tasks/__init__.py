@@ -1,0 +1,43 @@
+"""What an engine can be asked to do, one module a kind. A task is imported and loaded only where it is served."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from models.serving.context import TaskContext, TaskResult
+from services.domain.engine import EngineKind
+from services.domain.errors import NotFound
+
+
+class Task(Protocol):
+    """One kind of work."""
+
+    def load(self) -> None:
+        """Load what every run needs.
+
+        Raises:
+            Unavailable: ``weights_missing``, ``engine_not_installed``; the engine can then not be used.
+        """
+        ...
+
+    def run(self, context: TaskContext) -> TaskResult:
+        """Do the work of one attempt; any ``SpokesmodelError`` ends it with that code."""
+        ...
+
+
+def task_for(kind: EngineKind) -> Task:
+    """The task of ``kind``, not loaded yet.
+
+    Raises:
+        NotFound: ``engine_kind_unknown``.
+    """
+    match kind:
+        case EngineKind.VIDEO:
+            from models.serving.tasks.video import VideoTask
+
+            return VideoTask()
+        case EngineKind.NOOP:
+            from models.serving.tasks.noop import NoopTask
+
+            return NoopTask()
+    raise NotFound(f"No engine does {kind}.", code="engine_kind_unknown")

@@ -1,0 +1,72 @@
+"""A storyboard becomes a talking video: fetch what it names, let the film be made, store what came out."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Final
+
+from models import weights
+from models.serving.context import TaskContext, TaskResult
+from services.domain.errors import Unavailable
+from services.domain.storyboard import Storyboard
+from services.domain.timeline import SpeechTimeline
+from services.domain.wire import decode
+
+NEEDED_WEIGHTS: Final = ("face-detection-short", "face-detection-full", "face-mesh", "person-matte")
+_FETCH_SHARE: Final = 0.02  # of an attempt's progress
+_STORE_SHARE: Final = 0.03
+
+
+class VideoTask:
+    """Serves ``EngineKind.VIDEO``."""
+
+    def load(self) -> None:
+        """Check the weights and load the face models.
+
+        Raises:
+            Unavailable: ``weights_missing``, ``engine_not_installed``.
+        """
+        for name in NEEDED_WEIGHTS:
+            weights.path(name)
+        try:
+            from models.perception.faces import FaceFinder
+            from models.talking_head import film  # noqa: F401  imported so that the first attempt does not wait
+        except ImportError as error:
+            raise Unavailable(
+                f"The video engine's packages are not complete: {error.name or 'a part'} cannot be imported.",
+                code="engine_not_installed",
+                retryable=False,
+            ) from error
+        FaceFinder()
+
+    def run(self, context: TaskContext) -> TaskResult:
+        """Make the video of the storyboard at ``storyboard_key``."""
+        from models.talking_head.film import FilmInputs, make_video
+
+        storyboard = decode(Storyboard, context.objects.read(context.request.storyboard_key))
+        speech, background = storyboard.speech, storyboard.background
+        timeline = decode(SpeechTimeline, context.objects.read(speech.timeline_key)) if speech.timeline_key else None
+        context.on_progress("fetching", 0.0)
+        with ExitStack() as files:
+            inputs = FilmInputs(
+                storyboard=storyboard,
+                presenter=files.enter_context(context.objects.local_copy(storyboard.presenter.key)),
+                audio=files.enter_context(context.objects.local_copy(speech.audio_key)) if speech.audio_key else None,
+                background=files.enter_context(context.objects.local_copy(background.key)) if background.key else None,
+                timeline=timeline,
+            )
+            context.check_canceled()
+            film = make_video(
+                inputs,
+                out_dir=context.folder,
+                on_progress=lambda stage, fraction: context.on_progress(
+                    stage, _FETCH_SHARE + fraction * (1 - _FETCH_SHARE - _STORE_SHARE)
+                ),
+                check_canceled=context.check_canceled,
+            )
+        context.on_progress("storing", 1 - _STORE_SHARE)
+        outputs = []
+        for role, path in film.files.items():
+            context.check_canceled()
+            outputs.append(context.objects.store(role, path))
+        return TaskResult(outputs=tuple(outputs), facts=film.facts, usage=film.usage)

@@ -1,0 +1,176 @@
+"""What SQS event sources and schedules do in the cloud: hand due work to the functions that ``template.yaml`` binds.
+
+A step's queue is the jobs table itself: rows are claimed by step, and a record that the function reports as failed is
+released with a delay. Functions see the same events and are called the same way as on Lambda.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from services.domain.errors import SpokesmodelError
+from services.domain.job import JobStep
+from services.ports.jobs import JobStore
+from spokesmodel.bell import Bell
+
+_log: Final = logging.getLogger("spokesmodel.runner")
+_POLL_S: Final = 0.5  # for what rings no bell: delays that end, rows that another process wrote
+_PAUSE_AFTER_ERROR_S: Final = 1.0
+_MAX_DELAY_S: Final = 60.0
+
+Handler = Callable[[Mapping[str, Any], Any], Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LambdaContext:
+    """What functions read of their context."""
+
+    function_name: str
+    aws_request_id: str
+    timeout_s: float
+    memory_limit_in_mb: int = 512
+    started_at: float = 0.0
+
+    @property
+    def invoked_function_arn(self) -> str:
+        return f"arn:aws:lambda:local:000000000000:function:{self.function_name}"
+
+    def get_remaining_time_in_millis(self) -> int:
+        """Milliseconds until the function's timeout."""
+        return max(0, int(1000 * (self.timeout_s - (time.monotonic() - self.started_at))))
+
+
+class Source:
+    """A thread that looks for work, sleeps on the bell when there is none, and survives whatever work does."""
+
+    def __init__(self, name: str, bell: Bell, *, poll_s: float = _POLL_S) -> None:
+        self._bell = bell
+        self._poll_s = poll_s
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._loop, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def tell_to_stop(self) -> None:
+        """End after the present piece of work; ring the bell afterwards."""
+        self._stopping.set()
+
+    def join(self, timeout_s: float) -> None:
+        """Wait for the end."""
+        self._thread.join(timeout_s)
+
+    def serve(self) -> bool:
+        """One piece of work; whether there was any."""
+        raise NotImplementedError
+
+    def _loop(self) -> None:
+        while not self._stopping.is_set():
+            seen = self._bell.rings
+            try:
+                worked = self.serve()
+            except Exception as error:
+                _log.exception("%s: %s", self._thread.name, type(error).__name__)
+                self._stopping.wait(_PAUSE_AFTER_ERROR_S)
+                continue
+            if worked:
+                self._bell.ring()
+            else:
+                self._bell.wait(seen, self._poll_s)
+
+
+class StepSource(Source):
+    """Serves one step of the jobs."""
+
+    def __init__(
+        self,
+        step: JobStep,
+        function: Handler,
+        *,
+        context: Callable[[], LambdaContext],
+        jobs: JobStore,
+        batch_size: int,
+        lease_s: float,
+        bell: Bell,
+    ) -> None:
+        super().__init__(f"step-{step}", bell)
+        self._step = step
+        self._function = function
+        self._context = context
+        self._jobs = jobs
+        self._batch_size = batch_size
+        self._lease_s = lease_s
+
+    def serve(self) -> bool:
+        """Claim due rows and hand them over."""
+        claimed = self._jobs.claim(self._step, limit=self._batch_size, lease_s=self._lease_s)
+        if not claimed:
+            return False
+        failed = invoke_with_records(
+            self._function, self._context(), {job.id: json.dumps({"job_id": job.id}) for job in claimed}
+        )
+        for job in claimed:
+            if job.id in failed:
+                self._jobs.release(job.id, delay_s=min(_MAX_DELAY_S, 0.25 * 2.0 ** min(job.step_tries, 10)))
+        return True
+
+
+class Schedule(Source):
+    """Calls a function every so often."""
+
+    def __init__(self, name: str, function: Handler, *, context: Callable[[], LambdaContext], every_s: float) -> None:
+        super().__init__(f"schedule-{name}", Bell(), poll_s=every_s)
+        self._function = function
+        self._context = context
+
+    def serve(self) -> bool:
+        """Call it now."""
+        self._function({"source": "aws.events", "detail-type": "Scheduled Event", "detail": {}}, self._context())
+        return False
+
+    def tell_to_stop(self) -> None:
+        """End now, or after the present call."""
+        super().tell_to_stop()
+        self._bell.ring()
+
+
+def invoke_with_records(function: Handler, context: LambdaContext, bodies: Mapping[str, str]) -> frozenset[str]:
+    """Call ``function`` with an SQS event of these bodies by message id; the ids that it did not finish.
+
+    An exception fails them all, as it would in the cloud.
+    """
+    records = [_record(message_id, body) for message_id, body in bodies.items()]
+    try:
+        answer = function({"Records": records}, context)
+    except Exception as error:
+        detail = error.code if isinstance(error, SpokesmodelError) else type(error).__name__
+        _log.warning("%s failed for %d records: %s", context.function_name, len(records), detail)
+        return frozenset(bodies)
+    failures: Sequence[Mapping[str, str]] = (answer or {}).get("batchItemFailures", ())
+    return frozenset(failure["itemIdentifier"] for failure in failures)
+
+
+def _record(message_id: str, body: str) -> dict[str, Any]:
+    return {
+        "messageId": message_id,
+        "receiptHandle": message_id,
+        "body": body,
+        "attributes": {
+            "ApproximateReceiveCount": "1",
+            "SentTimestamp": "0",
+            "SenderId": "runner",
+            "ApproximateFirstReceiveTimestamp": "0",
+        },
+        "messageAttributes": {},
+        "md5OfBody": "",
+        "eventSource": "aws:sqs",
+        "eventSourceARN": "arn:aws:sqs:local:000000000000:runner",
+        "awsRegion": "local",
+    }
