@@ -1,0 +1,357 @@
+"""Chooses the part of the source that the film shows, and cuts it out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from models.perception.face import FaceBox, FaceLandmarks
+from services.domain.errors import InvalidRequest
+from services.domain.video import Aspect, FrameSettings
+
+_USUAL_SIZES = {
+    Aspect.PORTRAIT: (1080, 1920),
+    Aspect.SQUARE: (1080, 1080),
+    Aspect.TALL: (1080, 1350),
+    Aspect.LANDSCAPE: (1920, 1080),
+}
+MAX_USUAL_SIDE = 1920
+# Beyond this an enlarged photo looks soft; only a height that was asked for goes further.
+MAX_UPSCALE = 1.5
+MIN_HEIGHT_PX, MAX_SIDE_PX = 128, 3840
+# Share of the frame's height at which the eyes sit: the upper third, as portraits are framed.
+_EYE_LINE = 0.36
+# A head smaller than this share of the frame's height is brought nearer.
+_MIN_HEAD_SHARE = 0.22
+# Room to leave round the head, in head heights.
+_ROOM_ABOVE, _ROOM_BELOW, _ROOM_BESIDE = 0.12, 0.15, 0.10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeadBox:
+    """The whole head with hair and chin, in source pixels, and the height of its eyes."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+    eye_y: float
+
+    @property
+    def height(self) -> float:
+        return self.bottom - self.top
+
+    @property
+    def center_x(self) -> float:
+        return (self.left + self.right) / 2
+
+
+def head_box(face: FaceBox | FaceLandmarks, person_matte: NDArray[np.float32] | None = None) -> HeadBox:
+    """The head that belongs to ``face``; with ``person_matte`` (h, w) its hair is measured, otherwise allowed for.
+
+    The allowances are in face sizes: a detector's box runs from the brows to the chin, the mesh from the hair line.
+    """
+    if isinstance(face, FaceLandmarks):
+        points = face.points[:, :2]
+        left, top = (float(v) for v in points.min(axis=0))
+        right, bottom = (float(v) for v in points.max(axis=0))
+        eye_y = float(points[[33, 133, 362, 263], 1].mean())
+        width, height = right - left, bottom - top
+        hair, beside = 0.38 * height, 0.22 * width
+    else:
+        left, top, width, height = face.left, face.top, face.width, face.height
+        right, bottom = left + width, top + height
+        eye_y = float(face.keypoints[:2, 1].mean())
+        hair, beside = 0.62 * height, 0.25 * width
+        bottom += 0.1 * height
+    head = HeadBox(left=left - beside, top=top - hair, right=right + beside, bottom=bottom, eye_y=eye_y)
+    return head if person_matte is None else _with_hair(head, width, height, person_matte)
+
+
+def _with_hair(head: HeadBox, face_width: float, face_height: float, matte: NDArray[np.float32]) -> HeadBox:
+    """Widened to the hair that the matte shows above the eyes, within two face sizes (arms may be raised beyond)."""
+    rows, columns = matte.shape
+    x0, x1 = (int(np.clip(x, 0, columns)) for x in (head.center_x - 1.4 * face_width, head.center_x + 1.4 * face_width))
+    y0, y1 = (int(np.clip(y, 0, rows)) for y in (head.eye_y - 2.0 * face_height, head.eye_y))
+    above = matte[y0:y1, x0:x1] > 0.5
+    if not above.any():
+        return head
+    # A row or column counts from three pixels on: single specks of a matte are no hair.
+    in_rows = np.flatnonzero(above.sum(axis=1) >= 3)
+    in_columns = np.flatnonzero(above.sum(axis=0) >= 3)
+    if not len(in_rows) or not len(in_columns):
+        return head
+    return HeadBox(
+        left=min(head.left, x0 + float(in_columns[0])),
+        top=y0 + float(in_rows[0]),
+        right=max(head.right, x0 + float(in_columns[-1]) + 1),
+        bottom=head.bottom,
+        eye_y=head.eye_y,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FramePlan:
+    """A crop of the source and the size it is shown at.
+
+    Attributes:
+        left, top, crop_width, crop_height: The crop in whole source pixels; it may reach beyond the source, where the
+            frame is then filled with the source's blurred surroundings.
+        width, height: Size of the film, even.
+        source_width, source_height: Size of the source that it was planned for.
+        notes: What was done that the client should know.
+    """
+
+    left: int
+    top: int
+    crop_width: int
+    crop_height: int
+    width: int
+    height: int
+    source_width: int
+    source_height: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def scale(self) -> float:
+        """Film pixels per source pixel."""
+        return self.height / self.crop_height
+
+    @property
+    def is_extended(self) -> bool:
+        """Whether the crop reaches beyond the source."""
+        return (
+            self.left < 0
+            or self.top < 0
+            or self.left + self.crop_width > self.source_width
+            or self.top + self.crop_height > self.source_height
+        )
+
+    def apply(self, pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """The film's frame, uint8 (height, width, 3), of a source frame; pixels are copied where the scale is 1."""
+        inside = self._inside(pixels)
+        if not self.is_extended:
+            return _resized(inside, self.width, self.height)
+        x0, y0, x1, y1 = self.window()
+        sharp = _resized(inside, x1 - x0, y1 - y0)
+        frame = _surroundings(sharp, (x0, y0), self.width, self.height)
+        frame[y0:y1, x0:x1] = sharp
+        return frame
+
+    def apply_mask(self, mask: NDArray[np.float32]) -> NDArray[np.float32]:
+        """A mask (h, w) of the source in film pixels; 0 beyond the source."""
+        inside = self._inside(mask)
+        if not self.is_extended:
+            return _resized(inside, self.width, self.height)
+        x0, y0, x1, y1 = self.window()
+        frame = np.zeros((self.height, self.width), mask.dtype)
+        frame[y0:y1, x0:x1] = _resized(inside, x1 - x0, y1 - y0)
+        return frame
+
+    def to_film(self, points: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Source positions (..., 2 or 3) in film pixels; pixel centres lie at whole numbers, z is scaled."""
+        scale_x, scale_y = self.width / self.crop_width, self.height / self.crop_height
+        out = points.astype(np.float32, copy=True)
+        out[..., 0] = (points[..., 0] + 0.5 - self.left) * scale_x - 0.5
+        out[..., 1] = (points[..., 1] + 0.5 - self.top) * scale_y - 0.5
+        if out.shape[-1] > 2:
+            out[..., 2] *= scale_y
+        return out
+
+    def window(self) -> tuple[int, int, int, int]:
+        """Left, top, right, bottom of the part of the film that shows the source, in film pixels."""
+        scale_x, scale_y = self.width / self.crop_width, self.height / self.crop_height
+        return (
+            max(0, round(-self.left * scale_x)),
+            max(0, round(-self.top * scale_y)),
+            min(self.width, round((self.source_width - self.left) * scale_x)),
+            min(self.height, round((self.source_height - self.top) * scale_y)),
+        )
+
+    def _inside(self, pixels: NDArray[Any]) -> NDArray[Any]:
+        return pixels[
+            max(0, self.top) : min(self.source_height, self.top + self.crop_height),
+            max(0, self.left) : min(self.source_width, self.left + self.crop_width),
+        ]
+
+
+def plan_frame(source_size: tuple[int, int], head: HeadBox | None, settings: FrameSettings) -> FramePlan:
+    """The crop for ``settings``: never stretched, never through the head, the eyes near the upper third.
+
+    Args:
+        source_size: Width and height of the source in pixels.
+        head: Where the head is; None frames the middle.
+
+    Raises:
+        InvalidRequest: ``frame_size`` when ``height_px`` is outside 128 to 3840.
+    """
+    if settings.height_px is not None:
+        _require_limits(settings)
+    if settings.aspect is Aspect.SOURCE:
+        return _whole_source(source_size, settings.height_px)
+    aspect_width, aspect_height = _USUAL_SIZES[settings.aspect]
+    ratio = aspect_width / aspect_height
+    crop_width, crop_height = _crop_size(source_size, head, ratio, settings.height_px or aspect_height)
+    left = _place(head.center_x - crop_width / 2 if head else None, crop_width, source_size[0])
+    top = _place(head.eye_y - _EYE_LINE * crop_height if head else None, crop_height, source_size[1])
+    if head:
+        top = _keep_inside(top, crop_height, head.top - _ROOM_ABOVE * head.height, head.bottom, source_size[1])
+        left = _keep_inside(left, crop_width, head.left, head.right, source_size[0])
+
+    height = settings.height_px or min(aspect_height, crop_height * MAX_UPSCALE)
+    # 9:16 and 16:9 have no exact even size at every height: the nearest even width is taken.
+    height = _even(height)
+    width = _even(height * ratio)
+    notes = []
+    if settings.height_px is None and height < aspect_height:
+        notes.append(
+            f"The source has {crop_width}x{crop_height} pixels of this view: the film is {width}x{height}, not "
+            f"{aspect_width}x{aspect_height}. Ask for height_px to enlarge it all the same."
+        )
+    if settings.height_px is not None and height != settings.height_px:
+        notes.append(f"Video needs even sides: {settings.height_px} became {height} pixels high.")
+    if crop_width > source_size[0] or crop_height > source_size[1]:
+        notes.append(
+            "The source is too narrow for this aspect without cutting the head: its blurred edges fill the rest."
+        )
+    return FramePlan(
+        left=left,
+        top=top,
+        crop_width=crop_width,
+        crop_height=crop_height,
+        width=width,
+        height=height,
+        source_width=source_size[0],
+        source_height=source_size[1],
+        notes=tuple(notes),
+    )
+
+
+def _require_limits(settings: FrameSettings) -> None:
+    height = settings.height_px or 0
+    ratio = 1.0
+    if settings.aspect is not Aspect.SOURCE:
+        ratio = _USUAL_SIZES[settings.aspect][0] / _USUAL_SIZES[settings.aspect][1]
+    if height < MIN_HEIGHT_PX or max(height, height * ratio) > MAX_SIDE_PX:
+        raise InvalidRequest(
+            f"height_px={height} at {settings.aspect.value} is outside what can be made: at least {MIN_HEIGHT_PX} high "
+            f"and no side over {MAX_SIDE_PX}.",
+            code="frame_size",
+            param="frame.height_px",
+        )
+
+
+def _whole_source(source_size: tuple[int, int], height_px: int | None) -> FramePlan:
+    width, height = source_size
+    crop_width, crop_height = width - width % 2, height - height % 2
+    notes = []
+    if (crop_width, crop_height) != source_size:
+        notes.append(f"Video needs even sides: {width}x{height} was cut to {crop_width}x{crop_height}.")
+    factor = min(1.0, MAX_USUAL_SIDE / max(width, height))
+    if height_px is not None:
+        factor = min(height_px / crop_height, MAX_SIDE_PX / max(crop_width, crop_height))
+    if factor == 1.0:
+        out_width, out_height = crop_width, crop_height
+    else:
+        out_width, out_height = _even(crop_width * factor), _even(crop_height * factor)
+        notes.append(f"{width}x{height} was scaled to {out_width}x{out_height}.")
+    return FramePlan(
+        left=0,
+        top=0,
+        crop_width=crop_width,
+        crop_height=crop_height,
+        width=out_width,
+        height=out_height,
+        source_width=width,
+        source_height=height,
+        notes=tuple(notes),
+    )
+
+
+def _crop_size(source_size: tuple[int, int], head: HeadBox | None, ratio: float, wanted_height: int) -> tuple[int, int]:
+    """Width and height of the crop: as much of the source as fits.
+
+    Less when the head would be small; more than the source where the head would not fit.
+    """
+    source_width, source_height = source_size
+    largest = min(source_height, source_width / ratio)
+    height = largest
+    if head is not None:
+        top = max(0.0, head.top - _ROOM_ABOVE * head.height)
+        bottom = min(float(source_height), head.bottom + _ROOM_BELOW * head.height)
+        left = max(0.0, head.left - _ROOM_BESIDE * head.height)
+        right = min(float(source_width), head.right + _ROOM_BESIDE * head.height)
+        needed = max(bottom - top, (right - left) / ratio)
+        if needed > largest:
+            height = needed
+        else:
+            near = max(needed, head.height / _MIN_HEAD_SHARE, min(wanted_height, largest) / MAX_UPSCALE)
+            height = min(largest, near)
+    height = round(height)
+    return max(2, round(height * ratio)), max(2, height)
+
+
+def _place(wanted: float | None, length: int, available: int) -> int:
+    """Start of a crop inside the source; a crop longer than the source holds all of it."""
+    low, high = min(0, available - length), max(0, available - length)
+    if wanted is None or length > available:
+        middle = (available - length) / 2
+        wanted = middle if wanted is None else wanted
+    return int(np.clip(round(wanted), low, high))
+
+
+def _keep_inside(start: int, length: int, low: float, high: float, available: int) -> int:
+    """Moved by the least that shows ``low`` to ``high`` (as far as the source has them), ``low`` first."""
+    low, high = max(0.0, low), min(float(available), high)
+    start = max(start, math.ceil(high - length))
+    return min(start, math.floor(low)) if low < start else start
+
+
+def _even(value: float) -> int:
+    return max(2, 2 * round(value / 2))
+
+
+def _resized(pixels: NDArray[Any], width: int, height: int) -> NDArray[Any]:
+    if (pixels.shape[1], pixels.shape[0]) == (width, height):
+        return np.ascontiguousarray(pixels)
+    factor = height / pixels.shape[0]
+    # Averaging is exact when shrinking; Lanczos keeps lashes and hair when enlarging, and rings on masks.
+    enlarging = cv2.INTER_LANCZOS4 if pixels.ndim == 3 else cv2.INTER_LINEAR
+    return cv2.resize(pixels, (width, height), interpolation=cv2.INTER_AREA if factor < 1 else enlarging)
+
+
+def _surroundings(sharp: NDArray[np.uint8], offset: tuple[int, int], width: int, height: int) -> NDArray[np.uint8]:
+    """A blurred frame to lay ``sharp`` on at ``offset``: its edges drawn outwards, softer with the distance.
+
+    Made at an eighth of the size, where a wide blur costs nothing.
+    """
+    small = 8
+    size = (max(2, math.ceil(width / small)), max(2, math.ceil(height / small)))
+    inner = cv2.resize(
+        sharp, (max(1, sharp.shape[1] // small), max(1, sharp.shape[0] // small)), interpolation=cv2.INTER_AREA
+    )
+    left = min(round(offset[0] / small), size[0] - inner.shape[1])
+    top = min(round(offset[1] / small), size[1] - inner.shape[0])
+    left, top = max(0, left), max(0, top)
+    padded = cv2.copyMakeBorder(
+        inner,
+        top,
+        max(0, size[1] - inner.shape[0] - top),
+        left,
+        max(0, size[0] - inner.shape[1] - left),
+        cv2.BORDER_REPLICATE,
+    )
+    near = cv2.GaussianBlur(padded, (0, 0), 2.0, borderType=cv2.BORDER_REPLICATE)
+    far = cv2.GaussianBlur(padded, (0, 0), max(size) / 10, borderType=cv2.BORDER_REPLICATE)
+    outside = np.ones(padded.shape[:2], np.uint8)
+    outside[top : top + inner.shape[0], left : left + inner.shape[1]] = 0
+    distance = cv2.distanceTransform(outside, cv2.DIST_L2, 3)
+    weight = np.clip(distance / (max(size) / 8), 0, 1)[..., None]
+    mixed = near * (1 - weight) + far * weight
+    blurred: NDArray[np.uint8] = np.clip(mixed, 0, 255).astype(np.uint8)
+    return _resized(blurred, width, height)
