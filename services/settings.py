@@ -21,6 +21,7 @@ class Settings:
         state_dir: One machine: database and objects.
         public_url: Base of signed upload and download links on one machine.
         signing_secret: Signs those links; made at first start on one machine, a secret's value on AWS.
+        max_step_tries: Failed tries of preparing or dispatching after which the job fails.
         engine_memory_bytes: What one engine process may allocate; 0 sets no limit.
         allow_private_callbacks: Let webhooks call this machine and private networks; for development only.
     """
@@ -43,6 +44,7 @@ class Settings:
     max_attempts: int = 3
     attempt_timeout_s: float = 3600.0
     lease_s: float = 30.0
+    max_step_tries: int = 20
     max_webhook_tries: int = 8
     num_workers: int = 1
     engine_memory_bytes: int = 4 * 1024**3

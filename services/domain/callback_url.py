@@ -13,6 +13,8 @@ _MAX_LENGTH: Final = 2048
 # Prefixes whose last bits are an IPv4 address that a gateway would reach: NAT64 (RFC 6052), IPv4-compatible.
 _EMBEDS_IPV4: Final = (IPv6Network("64:ff9b::/96"), IPv6Network("::/96"))
 
+_AZURE_PLATFORM: Final = IPv4Address("168.63.129.16")  # a public number that answers only inside Azure
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallbackUrl:
@@ -66,7 +68,8 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
             return is_public(inner)
         if address.is_site_local:
             return False
-    return address.is_global and not address.is_multicast and not address.is_reserved
+    is_internal = address.is_multicast or address.is_reserved or address == _AZURE_PLATFORM
+    return address.is_global and not is_internal
 
 
 def _is_callable(address: IPv4Address | IPv6Address | None) -> bool:

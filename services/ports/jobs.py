@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, Protocol, TypeVar
@@ -69,15 +69,21 @@ class JobStore(Protocol):
         """
         ...
 
-    def claim(self, step: JobStep, *, limit: int, lease_s: float) -> Sequence[Job]:
+    def claim(
+        self, step: JobStep, *, limit: int, lease_s: float, except_tenants: Collection[str] = ()
+    ) -> Sequence[Job]:
         """Up to ``limit`` jobs whose ``step`` is due and unclaimed, taken turn about between tenants.
 
-        A claim lasts until the job is saved, released, or the lease expires.
+        A claim lasts until the job is saved, released, or the lease expires; an expired one counts as a failed try.
+        ``services.usecases.claim_step`` claims with admission in mind.
         """
         ...
 
     def release(self, job_id: str, *, delay_s: float) -> None:
-        """End a claim after a failed try: count the try and make the step due again in ``delay_s``."""
+        """End a claim after a failed try: count the try and make the step due again in ``delay_s``.
+
+        No error, and no effect, when there is no claim (any more).
+        """
         ...
 
     def overdue(self, now: datetime, *, limit: int) -> Sequence[Job]:
@@ -86,4 +92,8 @@ class JobStore(Protocol):
 
     def outstanding(self, *, tenant_id: str | None = None) -> int:
         """Number of jobs that an engine holds (step ``run``), of one tenant or of all."""
+        ...
+
+    def outstanding_by_tenant(self) -> Mapping[str, int]:
+        """``outstanding`` of each tenant that has any."""
         ...

@@ -1,0 +1,244 @@
+"""Job rows in SQLite: the row is the outbox, a claim is a lease on it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import sqlite3
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from services.adapters.local.sqlite import Database, to_micros
+from services.domain import wire
+from services.domain.engine import EngineKind
+from services.domain.errors import Conflict, InvalidRequest, NotFound
+from services.domain.job import Job, JobState, JobStep
+from services.ports.clock import Clock
+from services.ports.jobs import Page
+
+# `due_at` is when the step may next be claimed: the job's `available_at`, or the end of the running claim.
+# `turns` remembers which tenant was served when, in claims counted by `turn`.
+_MIGRATIONS: Final = (
+    """
+    CREATE TABLE jobs (
+        id TEXT PRIMARY KEY,
+        tenant_id TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        state TEXT NOT NULL,
+        step TEXT NOT NULL,
+        due_at INTEGER NOT NULL,
+        claimed INTEGER NOT NULL DEFAULT 0,
+        step_tries INTEGER NOT NULL,
+        deadline_at INTEGER,
+        version INTEGER NOT NULL,
+        body TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX jobs_by_step ON jobs (step, tenant_id, due_at, id);
+    CREATE INDEX jobs_by_tenant ON jobs (tenant_id, id);
+    CREATE INDEX jobs_by_deadline ON jobs (deadline_at) WHERE step = 'run';
+    CREATE TABLE turns (
+        step TEXT NOT NULL,
+        tenant_id TEXT NOT NULL,
+        turn INTEGER NOT NULL,
+        PRIMARY KEY (step, tenant_id)
+    ) STRICT, WITHOUT ROWID;
+    """,
+)
+
+# The tenants that have rows at a step, least recently served first, by skipping through the index.
+_TENANTS_IN_TURN: Final = """
+    WITH RECURSIVE waiting (tenant_id) AS (
+        SELECT min(tenant_id) FROM jobs WHERE step = :step
+        UNION ALL
+        SELECT (SELECT min(tenant_id) FROM jobs WHERE step = :step AND tenant_id > waiting.tenant_id)
+        FROM waiting WHERE waiting.tenant_id IS NOT NULL
+    )
+    SELECT waiting.tenant_id, coalesce(turns.turn, 0) AS turn
+    FROM waiting LEFT JOIN turns ON turns.step = :step AND turns.tenant_id = waiting.tenant_id
+    WHERE waiting.tenant_id IS NOT NULL
+    ORDER BY turn, waiting.tenant_id
+"""
+_MAX_PAGE: Final = 200
+
+
+class SqliteJobStore:
+    """``services.ports.jobs.JobStore`` for the threads and processes of one machine."""
+
+    def __init__(self, path: Path, *, clock: Clock) -> None:
+        self._database = Database(path, _MIGRATIONS)
+        self._clock = clock
+
+    def add(self, job: Job) -> None:
+        try:
+            self._database.execute(
+                "INSERT INTO jobs (id, tenant_id, kind, state, step, due_at, step_tries, deadline_at, version, body)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    job.id,
+                    job.tenant_id,
+                    job.kind,
+                    job.state,
+                    job.step,
+                    to_micros(job.available_at),
+                    job.step_tries,
+                    _micros_or_none(job.deadline_at),
+                    job.version,
+                    wire.encode(job).decode(),
+                ),
+            )
+        except sqlite3.IntegrityError as error:
+            raise Conflict(f"There is a job {job.id} already.", code="job_exists") from error
+
+    def get(self, job_id: str) -> Job:
+        row = self._database.one("SELECT * FROM jobs WHERE id = ?", (job_id,))
+        if row is None:
+            raise _not_found(job_id)
+        return _job(row)
+
+    def save(self, job: Job) -> Job:
+        saved = replace(job, version=job.version + 1)
+        with self._database.write() as connection:
+            num_changed = connection.execute(
+                "UPDATE jobs SET state = ?, step = ?, due_at = ?, claimed = 0, step_tries = ?, deadline_at = ?,"
+                " version = ?, body = ? WHERE id = ? AND version = ?",
+                (
+                    saved.state,
+                    saved.step,
+                    to_micros(saved.available_at),
+                    saved.step_tries,
+                    _micros_or_none(saved.deadline_at),
+                    saved.version,
+                    wire.encode(saved).decode(),
+                    job.id,
+                    job.version,
+                ),
+            ).rowcount
+            if num_changed == 0:
+                if connection.execute("SELECT 1 FROM jobs WHERE id = ?", (job.id,)).fetchone() is None:
+                    raise _not_found(job.id)
+                raise Conflict(f"Job {job.id} was changed by someone else.", code="stale_job", retryable=True)
+        return saved
+
+    def delete(self, job_id: str) -> None:
+        self._database.execute("DELETE FROM jobs WHERE id = ?", (job_id,))
+
+    def list(
+        self,
+        tenant_id: str,
+        *,
+        state: JobState | None = None,
+        kind: EngineKind | None = None,
+        cursor: str | None = None,
+        limit: int = 50,
+    ) -> Page[Job]:
+        limit = max(1, min(limit, _MAX_PAGE))
+        conditions, parameters = ["tenant_id = ?"], [tenant_id]
+        for column, value in (("state", state), ("kind", kind)):
+            if value is not None:
+                conditions.append(f"{column} = ?")
+                parameters.append(value)
+        if cursor is not None:
+            conditions.append("id < ?")
+            parameters.append(_last_id(cursor))
+        rows = self._database.all(  # ids are ULIDs: their order is the order of time
+            f"SELECT * FROM jobs WHERE {' AND '.join(conditions)} ORDER BY id DESC LIMIT ?",
+            (*parameters, limit + 1),
+        )
+        more = _cursor(rows[limit - 1]["id"]) if len(rows) > limit else None
+        return Page(items=tuple(_job(row) for row in rows[:limit]), cursor=more)
+
+    def claim(
+        self, step: JobStep, *, limit: int, lease_s: float, except_tenants: Collection[str] = ()
+    ) -> Sequence[Job]:
+        if limit < 1 or not self._has_due(step):
+            return ()  # without the write lock, so that idle pollers disturb nobody
+        now = to_micros(self._clock.now())
+        until = now + round(lease_s * 1e6)
+        claimed: list[Job] = []
+        with self._database.write() as connection:
+            tenants = connection.execute(_TENANTS_IN_TURN, {"step": step}).fetchall()
+            turn = max((row["turn"] for row in tenants), default=0)
+            waiting = [row["tenant_id"] for row in tenants if row["tenant_id"] not in except_tenants]
+            while waiting and len(claimed) < limit:
+                for tenant_id in tuple(waiting):
+                    row = connection.execute(
+                        # A claim that ran out is a failed try: its holder died or hangs.
+                        "UPDATE jobs SET due_at = :until, step_tries = step_tries + claimed, claimed = 1 WHERE id = ("
+                        " SELECT id FROM jobs WHERE step = :step AND tenant_id = :tenant AND due_at <= :now"
+                        " ORDER BY due_at, id LIMIT 1) RETURNING *",
+                        {"until": until, "step": step, "tenant": tenant_id, "now": now},
+                    ).fetchone()
+                    if row is None:
+                        waiting.remove(tenant_id)
+                        continue
+                    claimed.append(_job(row))
+                    turn += 1
+                    connection.execute(
+                        "INSERT INTO turns (step, tenant_id, turn) VALUES (?, ?, ?)"
+                        " ON CONFLICT DO UPDATE SET turn = excluded.turn",
+                        (step, tenant_id, turn),
+                    )
+                    if len(claimed) == limit:
+                        break
+        return tuple(claimed)
+
+    def release(self, job_id: str, *, delay_s: float) -> None:
+        due_at = to_micros(self._clock.now() + timedelta(seconds=delay_s))
+        self._database.execute(  # a claim that a save has ended meanwhile needs no release
+            "UPDATE jobs SET due_at = ?, claimed = 0, step_tries = step_tries + 1 WHERE id = ? AND claimed = 1",
+            (due_at, job_id),
+        )
+
+    def overdue(self, now: datetime, *, limit: int) -> Sequence[Job]:
+        rows = self._database.all(
+            "SELECT * FROM jobs WHERE step = 'run' AND deadline_at < ? ORDER BY deadline_at LIMIT ?",
+            (to_micros(now), limit),
+        )
+        return tuple(_job(row) for row in rows)
+
+    def outstanding(self, *, tenant_id: str | None = None) -> int:
+        condition, parameters = ("", ()) if tenant_id is None else (" AND tenant_id = ?", (tenant_id,))
+        row = self._database.one(f"SELECT count(*) FROM jobs WHERE step = 'run'{condition}", parameters)
+        return int(row[0]) if row is not None else 0
+
+    def outstanding_by_tenant(self) -> dict[str, int]:
+        rows = self._database.all("SELECT tenant_id, count(*) FROM jobs WHERE step = 'run' GROUP BY tenant_id")
+        return {row[0]: row[1] for row in rows}
+
+    def _has_due(self, step: JobStep) -> bool:
+        row = self._database.one(
+            "SELECT 1 FROM jobs WHERE step = ? AND due_at <= ? LIMIT 1", (step, to_micros(self._clock.now()))
+        )
+        return row is not None
+
+
+def _job(row: sqlite3.Row) -> Job:
+    """The stored job; what claims change lives in columns only, and wins."""
+    return replace(wire.decode(Job, row["body"]), step_tries=row["step_tries"], version=row["version"])
+
+
+def _micros_or_none(moment: datetime | None) -> int | None:
+    return None if moment is None else to_micros(moment)
+
+
+def _not_found(job_id: str) -> NotFound:
+    return NotFound(f"There is no job {job_id}.", code="job_not_found")
+
+
+def _cursor(last_id: Any) -> str:
+    return base64.urlsafe_b64encode(str(last_id).encode()).decode().rstrip("=")
+
+
+def _last_id(cursor: str) -> str:
+    try:
+        last_id = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
+    except (binascii.Error, UnicodeDecodeError, ValueError) as error:
+        raise InvalidRequest(
+            "The cursor is not one of this listing.", code="malformed_cursor", param="cursor"
+        ) from error
+    if _cursor(last_id) != cursor:
+        raise InvalidRequest("The cursor is not one of this listing.", code="malformed_cursor", param="cursor")
+    return last_id
