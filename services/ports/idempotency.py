@@ -29,7 +29,7 @@ class Reservation:
 
 
 class IdempotencyStore(Protocol):
-    """Keys are forgotten a day after their first use; a reservation without an answer lasts as long as a request may."""
+    """Keys are forgotten a day after first use; a reservation without an answer lasts as long as a request may."""
 
     def reserve(
         self, tenant_id: str, key: str, *, fingerprint: str, new_resource_id: str

@@ -1,0 +1,64 @@
+"""Uploads in SQLite."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from services.adapters.local.sqlite import Database, from_micros, to_micros
+from services.domain.errors import NotFound
+from services.ports.uploads import Upload
+
+
+_MIGRATIONS: Final = (
+    """
+    CREATE TABLE uploads (
+        id TEXT PRIMARY KEY,
+        tenant_id TEXT NOT NULL,
+        object_key TEXT NOT NULL,
+        media_type TEXT NOT NULL,
+        size_bytes INTEGER NOT NULL,
+        file_name TEXT NOT NULL,
+        created_at INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    """,
+)
+
+
+class SqliteUploadStore:
+    """``UploadStore`` in a SQLite file of its own."""
+
+    def __init__(self, path: Path) -> None:
+        self._database = Database(path, _MIGRATIONS)
+
+    def add(self, upload: Upload) -> None:
+        self._database.execute(
+            "INSERT INTO uploads (id, tenant_id, object_key, media_type, size_bytes, file_name, created_at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+            (
+                upload.id,
+                upload.tenant_id,
+                upload.object_key,
+                upload.media_type,
+                upload.size_bytes,
+                upload.file_name,
+                to_micros(upload.created_at),
+            ),
+        )
+
+    def get(self, tenant_id: str, upload_id: str) -> Upload:
+        row = self._database.one("SELECT * FROM uploads WHERE id = ? AND tenant_id = ?", (upload_id, tenant_id))
+        if row is None:
+            raise NotFound(f"There is no upload {upload_id}.", code="upload_not_found")
+        return Upload(
+            id=row["id"],
+            tenant_id=row["tenant_id"],
+            object_key=row["object_key"],
+            media_type=row["media_type"],
+            size_bytes=row["size_bytes"],
+            file_name=row["file_name"],
+            created_at=from_micros(row["created_at"]),
+        )
+
+    def delete(self, tenant_id: str, upload_id: str) -> None:
+        self._database.execute("DELETE FROM uploads WHERE id = ? AND tenant_id = ?", (upload_id, tenant_id))

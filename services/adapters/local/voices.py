@@ -1,0 +1,94 @@
+"""The voice catalogue as a data file, generated from what the speech engines themselves list and speak."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import fields
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from services.domain.errors import InvalidRequest, NotFound, Unavailable
+from services.ports.catalogue import Language, Voice
+
+_VOICES: Final = Path(__file__).with_name("voices.json")
+
+
+class LocalVoiceCatalogue:
+    """``VoiceCatalogue`` read once from JSON: a list of objects with the fields of ``Voice``.
+
+    Raises:
+        Unavailable: ``voices_missing`` when the file is not there or not right.
+    """
+
+    def __init__(self, path: Path = _VOICES) -> None:
+        try:
+            rows = json.loads(path.read_text(encoding="utf-8"))
+            names = {field.name for field in fields(Voice)}
+            voices = [Voice(**{name: row[name] for name in names}) for row in rows]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise Unavailable(f"The voice list {path.name} is not usable: {error}.", code="voices_missing") from error
+        self._voices = {voice.id: voice for voice in voices}
+
+    def get(self, voice_id: str) -> Voice:
+        if voice_id in self._voices:
+            return self._voices[voice_id]
+        near = get_close_matches(voice_id, self._voices, n=3, cutoff=0.5)
+        hint = f" Near ones: {', '.join(near)}." if near else " `GET /v1/voices` lists them."
+        raise NotFound(f"There is no voice {voice_id!r}.{hint}", code="voice_not_found")
+
+    def list(self, *, language: str | None = None) -> Sequence[Voice]:
+        voices = list(self._voices.values())
+        if language is None:
+            return voices
+        wanted = _standard(language)
+        if wanted is None:
+            raise InvalidRequest(
+                f"{language!r} is not a BCP 47 language tag.", code="malformed_language", param="language"
+            )
+        return [voice for voice in voices if _within(_standard(voice.language) or voice.language, wanted)]
+
+    def languages(self) -> Sequence[Language]:
+        counts = Counter(voice.language for voice in self._voices.values())
+        languages = [_language(tag, count) for tag, count in counts.items()]
+        return sorted(languages, key=lambda language: (language.name, language.tag))
+
+
+@cache
+def _standard(tag: str) -> str | None:
+    """The tag in standard form, macro-languages included (``cmn`` is ``zh``); None when it is no tag."""
+    import langcodes
+
+    try:
+        standard: str = langcodes.standardize_tag(tag, macro=True)
+    except ValueError:
+        return None
+    return standard
+
+
+def _within(tag: str, wanted: str) -> bool:
+    """RFC 4647 basic filtering: ``en`` takes ``en-GB``, ``en-GB`` takes no ``en``."""
+    return tag == wanted or tag.startswith(f"{wanted}-")
+
+
+@cache
+def _language(tag: str, num_voices: int) -> Language:
+    from babel import Locale
+    from babel.core import UnknownLocaleError
+
+    english = Locale("en")
+    base, _, rest = tag.partition("-")
+    name = english.languages.get(base) or english.languages.get(_standard(base) or base) or base
+    if rest:
+        name = f"{name} ({english.territories.get(rest.upper(), rest)})"
+    native = None
+    for candidate in (_standard(tag), _standard(base)):
+        try:
+            native = Locale.parse(candidate, sep="-").get_display_name() if candidate else None
+        except (ValueError, UnknownLocaleError):
+            continue
+        break
+    return Language(tag=tag, name=name, native_name=native or name, num_voices=num_voices)
