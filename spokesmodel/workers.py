@@ -66,9 +66,13 @@ class Worker:
     def pid(self) -> int | None:
         return self._process.pid if self._process else None
 
+    @property
+    def is_alive(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
     def state(self) -> WorkerState:
         """How it is, asked now; a dead one is started again, with a growing pause between starts in vain."""
-        if self._process is None or self._process.poll() is not None:
+        if not self.is_alive:
             self._start()
             return WorkerState.DEAD if self._process is None else WorkerState.LOADING
         if not self._port:
@@ -116,12 +120,12 @@ class Worker:
 
     def terminate(self) -> None:
         """Tell it to stop: what it runs ends with ``engine_stopping``."""
-        if self._process is not None and self._process.poll() is None:
+        if self._process is not None and self.is_alive:
             self._process.terminate()
 
     def kill(self) -> None:
         """End it at once."""
-        if self._process is not None and self._process.poll() is None:
+        if self._process is not None and self.is_alive:
             self._process.kill()
             self._process.wait()
 

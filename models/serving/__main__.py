@@ -10,6 +10,7 @@ import argparse
 import json
 import logging
 import os
+import secrets
 import shutil
 import socket
 import sys
@@ -25,8 +26,12 @@ from models.serving.app import create_app
 from models.serving.engine import InferenceEngine
 from models.serving.events import HttpEventSink, NoEvents
 from models.serving.tasks import task_for
-from services.bootstrap import object_store, system_clock
+from services.adapters.local.clock import SystemClock
+from services.adapters.local.links import LinkSigner
+from services.adapters.local.objects import FileObjectStore
 from services.domain.engine import EngineKind
+from services.domain.errors import InvalidRequest
+from services.ports.objects import ObjectStore
 from services.settings import Settings
 
 
@@ -61,10 +66,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
     events_token = os.environ.get("ENGINE_EVENTS_TOKEN", "")
     engine = InferenceEngine(
-        store=object_store(settings),
+        store=_object_store(settings),
         events=HttpEventSink(options.events_url, token=events_token) if options.events_url else NoEvents(),
         tasks={kind: task_for(kind) for kind in options.engines},
-        clock=system_clock(),
+        clock=SystemClock(),
         scratch_dir=_empty_folder(options.scratch_dir),
         grace_s=options.grace_s,
     )
@@ -75,12 +80,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
         lifespan="on",
         log_config=None,
         access_log=False,
-        timeout_graceful_shutdown=int(options.grace_s) + 4,
+        timeout_graceful_shutdown=int(options.grace_s) + 2,
     )
     _Server(config, engine).run()
     logging.shutdown()
     # An attempt that ignored its end must not keep the process: interpreter exit would wait for its thread.
     os._exit(0)
+
+
+def _object_store(settings: Settings) -> ObjectStore:
+    """The store that the settings name; nothing else of the product's state is opened here."""
+    if settings.profile != "local":
+        raise InvalidRequest(f"Profile {settings.profile!r} is not known; known: local.", code="unknown_profile")
+    # An engine makes no links: the secret is thrown away.
+    links = LinkSigner(secret=secrets.token_hex(), public_url=settings.public_url, clock=SystemClock())
+    return FileObjectStore(settings.state_dir / "objects", links=links)
 
 
 def _parser() -> argparse.ArgumentParser:

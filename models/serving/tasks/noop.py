@@ -24,6 +24,7 @@ class Fault(StrEnum):
     RAISE = "raise"  # a foreign exception
     EXIT = "exit"  # a library calls exit()
     CRASH = "crash"  # the process dies
+    ALLOCATE = "allocate"  # two gibibytes, never touched: fails where engines are given less
     HANG = "hang"  # sleeps on, deaf to cancel and deadline
 
 
@@ -83,5 +84,7 @@ def _break(fault: Fault) -> None:
             raise SystemExit(3)
         case Fault.CRASH:
             os._exit(70)
+        case Fault.ALLOCATE:
+            bytearray(2 * 1024**3)
         case Fault.HANG:
             time.sleep(3600)
