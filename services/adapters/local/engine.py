@@ -110,6 +110,13 @@ class SqliteEngine:
         )
         return num_changed == 1
 
+    def end_claims(self) -> None:
+        """Make every claimed attempt and answer due now: for a runner that knows it is alone and just started."""
+        now = self._now()
+        self._database.execute(
+            "UPDATE engine_attempts SET due_at = ? WHERE state IN ('running', 'answered') AND due_at > ?", (now, now)
+        )
+
     def answer(self, answer: EngineAnswer) -> bool:
         """Store how an attempt ended; False when it had an answer already, which stands."""
         num_changed = self._database.execute(

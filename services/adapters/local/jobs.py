@@ -192,6 +192,11 @@ class SqliteJobStore:
             (due_at, job_id),
         )
 
+    def end_claims(self) -> None:
+        """Make every claimed step due now, a try the poorer: for a runner that knows it is alone and just started."""
+        now = to_micros(self._clock.now())
+        self._database.execute("UPDATE jobs SET due_at = ? WHERE claimed = 1 AND due_at > ?", (now, now))
+
     def overdue(self, now: datetime, *, limit: int) -> Sequence[Job]:
         rows = self._database.all(
             "SELECT * FROM jobs WHERE step = 'run' AND deadline_at < ? ORDER BY deadline_at LIMIT ?",
