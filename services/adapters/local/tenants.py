@@ -11,7 +11,6 @@ from services.adapters.local.sqlite import Database, from_micros, to_micros
 from services.domain.errors import Conflict, NotFound
 from services.ports.tenants import ApiKey, Tenant
 
-
 _MIGRATIONS: Final = (
     """
     CREATE TABLE tenants (

@@ -9,7 +9,6 @@ from services.adapters.local.sqlite import Database, from_micros, to_micros
 from services.domain.errors import NotFound
 from services.ports.uploads import Upload
 
-
 _MIGRATIONS: Final = (
     """
     CREATE TABLE uploads (
