@@ -36,6 +36,7 @@ class WriterKind(StrEnum):
 
     TEMPLATE = "template"
     LANGUAGE_MODEL = "language_model"
+    CLIENT = "client"  # the client gave the text as it is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +46,7 @@ class Script:
     Attributes:
         estimated_duration_s: By the voice's rate in this language.
         unused_facts: Facts of the brief for which the seconds did not suffice.
+        warnings: ``code: sentence``, such as ``too_few_facts: ...``.
     """
 
     text: str
@@ -52,3 +54,4 @@ class Script:
     writer: WriterKind
     estimated_duration_s: float
     unused_facts: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()

@@ -54,10 +54,11 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What a succeeded job made."""
+    """What a succeeded job made, and what it used (kept here so that usage can be recorded again after a crash)."""
 
     outputs: tuple[Output, ...]
     facts: Mapping[str, Any] = field(default_factory=dict)
+    usage: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

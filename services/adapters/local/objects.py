@@ -178,7 +178,7 @@ class FileObjectStore:
         _sync_folder(folder.parent)
 
     def _current(self, key: ObjectKey, use: Callable[[Path], T]) -> T:
-        """What ``use`` makes of the file that holds the object's bytes; once more when a writer replaced it meanwhile."""
+        """What ``use`` makes of the file with the object's bytes; once more when a writer replaced it meanwhile."""
         path = self._path(key)
         with _translated():
             while True:

@@ -1,0 +1,34 @@
+"""How a job ends, or goes back to wait for another attempt."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from services.domain.engine import Failure
+from services.domain.job import Job, JobState, JobStep, Progress
+from services.domain.retry import backoff_s
+
+
+def finish(job: Job, state: JobState, *, now: datetime, **changes: Any) -> Job:
+    """``job`` in the final ``state``; its client is called back when it asked for that.
+
+    Raises:
+        Conflict: ``illegal_transition``.
+    """
+    step = JobStep.NONE if job.callback_url is None else JobStep.NOTIFY
+    return job.move(state, step=step, now=now, deadline_at=None, **changes)
+
+
+def fail_or_retry(job: Job, failure: Failure, *, now: datetime, max_attempts: int) -> Job:
+    """``job`` after its running attempt failed: waiting for the next one while there is one, else failed."""
+    if not failure.retryable or job.attempt >= max_attempts:
+        return finish(job, JobState.FAILED, now=now, failure=failure)
+    return job.move(
+        JobState.QUEUED,
+        step=JobStep.DISPATCH,
+        now=now,
+        available_at=now + timedelta(seconds=backoff_s(job.attempt)),
+        deadline_at=None,
+        progress=Progress(),
+    )

@@ -1,0 +1,43 @@
+"""Claim jobs for a step, of those to be dispatched only as many as the engine may be given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from services.domain.engine import EngineKind
+from services.domain.errors import NotFound
+from services.domain.job import Job, JobStep
+from services.ports.engine import Engine
+from services.ports.jobs import JobStore
+from services.ports.tenants import TenantStore
+
+DEFAULT_MAX_OUTSTANDING = 8  # of a tenant without a row
+
+
+def claim_step(
+    step: JobStep, *, limit: int, lease_s: float, jobs: JobStore, engine: Engine, tenants: TenantStore
+) -> Sequence[Job]:
+    """Up to ``limit`` claimed jobs, turn about between tenants.
+
+    Waiting jobs are left alone while the engine or their tenant's share is full: claiming them only to put them
+    back would cost a write for each, again and again, and lose their order. ``dispatch_attempt`` still checks.
+    """
+    if step is not JobStep.DISPATCH:
+        return jobs.claim(step, limit=limit, lease_s=lease_s)
+    outstanding = jobs.outstanding_by_tenant()
+    # One pool of workers serves every kind so far.
+    room = engine.capacity(EngineKind.VIDEO).max_outstanding - sum(outstanding.values())
+    if room < 1:
+        return ()
+    full = {
+        tenant_id for tenant_id, number in outstanding.items() if number >= max_outstanding(tenant_id, tenants=tenants)
+    }
+    return jobs.claim(step, limit=min(limit, room), lease_s=lease_s, except_tenants=full)
+
+
+def max_outstanding(tenant_id: str, *, tenants: TenantStore) -> int:
+    """How many of the tenant's jobs an engine may hold at once."""
+    try:
+        return tenants.get(tenant_id).max_outstanding
+    except NotFound:
+        return DEFAULT_MAX_OUTSTANDING

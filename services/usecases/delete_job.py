@@ -1,0 +1,30 @@
+"""Remove a job with everything it made and was made from."""
+
+from __future__ import annotations
+
+from services.domain.errors import Conflict
+from services.domain.job import JobState
+from services.ports.jobs import JobStore
+from services.ports.objects import ObjectStore
+from services.ports.usage import UsageStore
+from services.usecases.get_job import get_job
+from services.usecases.record_usage import record_usage
+from services.usecases.stop_attempt import stop_attempt
+
+
+def delete_job(job_id: str, *, tenant_id: str, jobs: JobStore, objects: ObjectStore, usage: UsageStore) -> None:
+    """Delete objects and row; usage stays on the bill. Uploads and avatars it was made from are not touched.
+
+    Raises:
+        NotFound: ``job_not_found``.
+        Conflict: ``job_active``: cancel it first.
+    """
+    job = get_job(job_id, tenant_id=tenant_id, jobs=jobs)
+    if not job.state.is_final:
+        raise Conflict(f"Job {job.id} is {job.state}; cancel it before deleting it.", code="job_active")
+    record_usage(job, usage=usage)  # should completion have died before it did
+    objects.delete_owner(tenant_id, job.id)
+    if job.state is JobState.CANCELED and job.attempt > 0:
+        # Its engine may still be running: without the mark it would write a result that nobody owns.
+        stop_attempt(job, job.attempt, objects=objects)
+    jobs.delete(job.id)

@@ -1,0 +1,131 @@
+"""Turn an accepted request into a storyboard whose every reference is an object of the job."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Final
+
+from services.domain import wire
+from services.domain.brief import Script, WriterKind
+from services.domain.engine import EngineKind, Failure
+from services.domain.errors import EngineFailed, SpokesmodelError
+from services.domain.job import Job, JobState, JobStep, Progress
+from services.domain.outcome import finish
+from services.domain.storyboard import SpeechShot, Storyboard
+from services.domain.video import SpokenAudio, SpokenText, VideoRequest
+from services.ports.catalogue import AvatarCatalogue, VoiceCatalogue
+from services.ports.clock import Clock
+from services.ports.jobs import JobStore
+from services.ports.language_model import LanguageModel
+from services.ports.objects import ObjectStore
+from services.ports.uploads import UploadStore
+from services.settings import Settings
+from services.usecases.copy_inputs import copy_background, copy_presenter, copy_upload, work_key
+from services.usecases.revise_job import revise_job
+from services.usecases.write_script import write_script
+
+_MEDIA_TYPE: Final = "application/json"
+
+
+def prepare_storyboard(
+    job_id: str,
+    *,
+    jobs: JobStore,
+    objects: ObjectStore,
+    uploads: UploadStore,
+    avatars: AvatarCatalogue,
+    voices: VoiceCatalogue,
+    language_model: LanguageModel | None,
+    clock: Clock,
+    settings: Settings,
+) -> Job:
+    """The job, ready for dispatch; or failed by name, when its content cannot be prepared.
+
+    A job whose step is another is left as it is, so a repeated message does no harm. Copies and storyboard have
+    fixed keys: preparing again after a crash writes the same objects.
+
+    Raises:
+        NotFound: ``job_not_found``.
+        Unavailable: A store or service does not answer; to be tried again until ``max_step_tries`` are used up.
+    """
+    job = jobs.get(job_id)
+    if job.step is not JobStep.PREPARE:
+        return job
+    try:
+        if job.step_tries >= settings.max_step_tries:
+            raise EngineFailed(f"Preparing was given up after {job.step_tries} tries.", code="prepare_failed")
+        if job.kind is EngineKind.NOOP:
+            storyboard = json.dumps(dict(job.request)).encode()
+        else:
+            request = wire.from_values(VideoRequest, job.request)
+            storyboard = wire.encode(
+                Storyboard(
+                    job_id=job.id,
+                    presenter=copy_presenter(request.presenter, job, objects=objects, uploads=uploads, avatars=avatars),
+                    speech=_speech(request.speech, job, voices, language_model, objects=objects, uploads=uploads),
+                    frame=request.frame,
+                    background=copy_background(request.background, job, objects=objects, uploads=uploads),
+                    subtitles=request.subtitles,
+                    seed=request.seed,
+                )
+            )
+        key = work_key(job, "storyboard.json")
+        objects.put(key, storyboard, media_type=_MEDIA_TYPE)
+    except SpokesmodelError as error:
+        if error.retryable:
+            raise
+        failure = Failure(code=error.code, detail=error.detail, param=error.param)
+
+        def fail(job: Job) -> Job | None:
+            return finish(job, JobState.FAILED, now=clock.now(), failure=failure) if _is_due(job) else None
+
+        return revise_job(job_id, fail, jobs=jobs)
+
+    def ready(job: Job) -> Job | None:
+        if not _is_due(job):
+            return None
+        return replace(
+            job.move(job.state, step=JobStep.DISPATCH, now=clock.now(), storyboard_key=str(key)),
+            progress=Progress(stage="prepared"),
+        )
+
+    return revise_job(job_id, ready, jobs=jobs)
+
+
+def _is_due(job: Job) -> bool:
+    return job.step is JobStep.PREPARE
+
+
+def _speech(
+    speech: SpokenText | SpokenAudio,
+    job: Job,
+    voices: VoiceCatalogue,
+    language_model: LanguageModel | None,
+    *,
+    objects: ObjectStore,
+    uploads: UploadStore,
+) -> SpeechShot:
+    """What is said, the script written when a brief was given.
+
+    Raises:
+        ContentRejected: ``upload_not_found``, or what ``write_script`` says of the brief.
+        NotFound: ``voice_not_found``.
+    """
+    if isinstance(speech, SpokenAudio):
+        key = copy_upload(
+            speech.upload_id, "audio", job, param="speech.audio_upload_id", objects=objects, uploads=uploads
+        )
+        return SpeechShot(audio_key=key, transcript=speech.transcript, language=speech.language)
+    voice = voices.get(speech.voice.voice_id)
+    if speech.brief is not None:
+        script = write_script(speech.brief, voice=voice, language_model=language_model)
+        return SpeechShot(script=script, voice=speech.voice, language=speech.language or script.language)
+    text = speech.text or ""
+    script = Script(
+        text=text,
+        language=speech.language or voice.language,
+        writer=WriterKind.CLIENT,
+        estimated_duration_s=round(len(text) / (voice.characters_per_s * speech.voice.speed), 2),
+    )
+    return SpeechShot(script=script, voice=speech.voice, language=speech.language)
