@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from models.speech.acoustics import DIGITAL_SILENCE_DB, Signal, levels_db
+from models.speech.acoustics import DIGITAL_SILENCE_DB, Signal, formant_levels_db, levels_db, on_grid
 from models.talking_head.tracks import MouthTrack
 from models.talking_head.visemes import Viseme, visemes_of
 from services.domain.timeline import SpeechTimeline, TimelineSource
@@ -29,8 +29,10 @@ _CLOSURE_FLANK_S: Final = 0.045  # lips need this long to part; at 0.25 mouth wi
 _PRESSED: Final = -0.03
 _CHANNELS: Final = ("aperture", "width", "pucker", "teeth", "tongue")
 _REST: Final = np.array([0.0, 1.0, 0.0, 0.0, 0.0])
-_LOUDNESS_GAIN: Final = 0.022  # relative opening per dB: +6 dB, a clearly stressed vowel, opens 13 % wider
-_LOUDNESS_LIMIT_DB: Final = 10.0
+# Relative opening per dB of the formant band: a clearly stressed vowel (+6 dB) opens 18 % wider. Measured on five
+# talking clips of real people, every one follows the speaker's lips better with it than without.
+_EMPHASIS_PER_DB: Final = 0.03
+_EMPHASIS_RANGE_DB: Final = (-12.0, 9.0)
 
 
 def plan_mouth(
@@ -44,12 +46,12 @@ def plan_mouth(
     """
     duration_s = max(timeline.duration_s, len(samples) / sample_rate_hz, num_frames / fps)
     num_steps = int(np.ceil(duration_s * _RATE_HZ)) + 1
-    levels = np.full(num_steps, -120.0)
-    measured = levels_db(samples, sample_rate_hz, rate_hz=_RATE_HZ)
-    levels[: len(measured)] = measured
+    levels = on_grid(levels_db(samples, sample_rate_hz, rate_hz=_RATE_HZ), num_steps, -120.0)
     if timeline.phonemes or timeline.source is not TimelineSource.ENVELOPE:
         spans = _spans(timeline)
-        curves = _coarticulated(spans, levels, num_steps)
+        curves = _coarticulated(spans, num_steps)
+        formants = on_grid(formant_levels_db(samples, sample_rate_hz, rate_hz=_RATE_HZ), num_steps, -120.0)
+        curves[0] *= _emphasis(spans, formants)
         activity = _activity(_spoken(timeline), num_steps)
         activity *= _audible(levels, trust_timeline=timeline.source is TimelineSource.SYNTHESIS)
         closures = [(span.start_s, span.end_s) for span in spans if span.viseme.closure]
@@ -100,7 +102,7 @@ def _spoken(timeline: SpeechTimeline) -> list[tuple[float, float]]:
     return stretches
 
 
-def _coarticulated(spans: list[_Span], levels: Curve, num_steps: int) -> Curve:
+def _coarticulated(spans: list[_Span], num_steps: int) -> Curve:
     """Dominance-weighted means of the targets, shape ``(5, num_steps)``; rest where nothing is near."""
     if not spans:
         return np.repeat(_REST[:, None], num_steps, axis=1)
@@ -108,7 +110,6 @@ def _coarticulated(spans: list[_Span], levels: Curve, num_steps: int) -> Curve:
     targets = np.array([[getattr(v, name) for v in visemes] for name in _CHANNELS])
     start, end = (np.array([getattr(span, name) for span in spans]) for name in ("start_s", "end_s"))
     strength, reach, power = (np.array([getattr(v, n) for v in visemes]) for n in ("strength", "reach_s", "power"))
-    targets[0] *= _openings(spans, levels)
     width_weight = np.array([v.width_weight for v in visemes])
     centre, duration = (start + end) / 2, end - start
 
@@ -137,20 +138,15 @@ def _coarticulated(spans: list[_Span], levels: Curve, num_steps: int) -> Curve:
     return curves
 
 
-def _openings(spans: list[_Span], levels: Curve) -> Curve:
-    """How wide each target opens for its loudness, relative to the median vowel of the speech."""
-    starts = np.array([span.start_s for span in spans])
-    ends = np.array([span.end_s for span in spans])
-    is_vowel = np.array([span.viseme.vowel for span in spans])
-    totals = np.concatenate([[0.0], np.cumsum(10 ** (levels / 10))])
-    first = np.clip((starts * _RATE_HZ).astype(np.int64), 0, len(levels) - 1)
-    last = np.clip(np.ceil(ends * _RATE_HZ).astype(np.int64), first + 1, len(levels))
-    energy = 10 * np.log10(np.maximum((totals[last] - totals[first]) / (last - first), 1e-12))
-    heard = is_vowel & (energy > DIGITAL_SILENCE_DB)
-    if not heard.any():
-        return np.ones(len(spans))
-    relative = np.clip(energy - np.median(energy[heard]), -_LOUDNESS_LIMIT_DB, _LOUDNESS_LIMIT_DB)
-    return np.where(heard, 1.0 + _LOUDNESS_GAIN * relative, 1.0)
+def _emphasis(spans: list[_Span], formants: Curve) -> Curve:
+    """How much wider the lips open for the strength of the formants, relative to the speech's median vowel."""
+    middles = np.array([(span.start_s + span.end_s) / 2 for span in spans if span.viseme.vowel])
+    at_vowels = formants[np.clip((middles * _RATE_HZ).astype(np.int64), 0, len(formants) - 1)]
+    at_vowels = at_vowels[at_vowels > DIGITAL_SILENCE_DB - 20]  # the band of a quiet voice is far below its level
+    if len(at_vowels) == 0:
+        return np.ones(len(formants))
+    relative = np.clip(formants - np.median(at_vowels), *_EMPHASIS_RANGE_DB)
+    return 1.0 + _EMPHASIS_PER_DB * relative
 
 
 def _activity(stretches: list[tuple[float, float]], num_steps: int) -> Curve:
