@@ -28,6 +28,8 @@ MIN_HEIGHT_PX, MAX_SIDE_PX = 128, 3840
 _EYE_LINE = 0.36
 # A head smaller than this share of the frame's height is brought nearer.
 _MIN_HEAD_SHARE = 0.22
+# Width of the seam over which the source fades into its blurred surroundings, of the longer side.
+_SEAM_SHARE = 0.012
 # Room to leave round the head, in head heights.
 _ROOM_ABOVE, _ROOM_BELOW, _ROOM_BESIDE = 0.12, 0.15, 0.10
 
@@ -62,7 +64,7 @@ def head_box(face: FaceBox | FaceLandmarks, person_matte: NDArray[np.float32] | 
         right, bottom = (float(v) for v in points.max(axis=0))
         eye_y = float(points[[33, 133, 362, 263], 1].mean())
         width, height = right - left, bottom - top
-        hair, beside = 0.38 * height, 0.22 * width
+        hair, beside = 0.45 * height, 0.22 * width
     else:
         left, top, width, height = face.left, face.top, face.width, face.height
         right, bottom = left + width, top + height
@@ -134,13 +136,21 @@ class FramePlan:
 
     def apply(self, pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """The film's frame, uint8 (height, width, 3), of a source frame; pixels are copied where the scale is 1."""
-        inside = self._inside(pixels)
+        cut = self._inside(pixels)
         if not self.is_extended:
-            return _resized(inside, self.width, self.height)
+            return _resized(cut, self.width, self.height)
         x0, y0, x1, y1 = self.window()
-        sharp = _resized(inside, x1 - x0, y1 - y0)
+        sharp = _resized(cut, x1 - x0, y1 - y0)
         frame = _surroundings(sharp, (x0, y0), self.width, self.height)
-        frame[y0:y1, x0:x1] = sharp
+        reach = max(2, round(_SEAM_SHARE * max(self.width, self.height)))
+        across = _ramp(x1 - x0, reach, start=x0 > 0, end=x1 < self.width)
+        down = _ramp(y1 - y0, reach, start=y0 > 0, end=y1 < self.height)
+        inside = frame[y0:y1, x0:x1]
+        weight = np.minimum(down[:, None], across[None, :])
+        soft = weight < 1
+        mixed = inside[soft] + weight[soft][:, None] * (sharp[soft].astype(np.float32) - inside[soft])
+        inside[~soft] = sharp[~soft]
+        inside[soft] = np.clip(mixed + 0.5, 0, 255).astype(np.uint8)
         return frame
 
     def apply_mask(self, mask: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -314,6 +324,17 @@ def _keep_inside(start: int, length: int, low: float, high: float, available: in
 
 def _even(value: float) -> int:
     return max(2, 2 * round(value / 2))
+
+
+def _ramp(length: int, reach: int, *, start: bool, end: bool) -> NDArray[np.float32]:
+    """1 throughout, rising from 0 at the ends that have a seam."""
+    position = np.arange(length, dtype=np.float32) + 0.5
+    ramp = np.ones(length, np.float32)
+    if start:
+        ramp = np.minimum(ramp, position / reach)
+    if end:
+        ramp = np.minimum(ramp, position[::-1] / reach)
+    return ramp
 
 
 def _resized(pixels: NDArray[Any], width: int, height: int) -> NDArray[Any]:
