@@ -45,6 +45,7 @@ def complete_attempt(
     except NotFound as error:
         if error.code != "job_not_found":
             raise
+        _remove_orphans(answer, objects)
         return None
     record_usage(job, usage=usage)
     return job
@@ -96,3 +97,10 @@ def _fault(answer: EngineAnswer, job: Job, objects: ObjectStore) -> Failure | No
             detail = f"{output.name} has {size_bytes} bytes, not {output.size_bytes}."
             return Failure(code="damaged_output", detail=detail, retryable=True)
     return None
+
+
+def _remove_orphans(answer: EngineAnswer, objects: ObjectStore) -> None:
+    """Delete what an attempt made for a job that was deleted meanwhile."""
+    for key in {ObjectKey.parse(output.key) for output in answer.outputs}:
+        if key.owner_id == answer.job_id:
+            objects.delete_owner(key.tenant_id, key.owner_id)

@@ -141,6 +141,13 @@ class SqliteEngine:
             ).fetchall()
         return tuple(wire.decode(EngineAnswer, row["answer"]) for row in rows)
 
+    def not_heard(self, job_id: str, attempt: int, *, delay_s: float) -> None:
+        """The answer could not be taken in; it comes again in ``delay_s``."""
+        self._database.execute(
+            "UPDATE engine_attempts SET due_at = ? WHERE job_id = ? AND attempt = ? AND state = 'answered'",
+            (self._now() + _micros(delay_s), job_id, attempt),
+        )
+
     def heard(self, job_id: str, attempt: int) -> None:
         """The answer was taken in; it does not come again."""
         now = self._now()

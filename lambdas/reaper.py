@@ -1,0 +1,18 @@
+"""Called on a schedule: ends attempts that outlived their deadline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lambdas.runtime import log_job, services
+from services.usecases.reap_jobs import reap_jobs
+
+
+def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
+    """How many attempts were given up."""
+    ours = services()
+    reaped = reap_jobs(jobs=ours.jobs, objects=ours.objects, clock=ours.clock, settings=ours.settings)
+    for job in reaped:
+        log_job(job)
+    return {"num_reaped": len(reaped)}
