@@ -1,0 +1,58 @@
+"""Avatars and voices in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from services.domain.errors import NotFound
+from services.ports.catalogue import Avatar, Language, Voice
+from services.ports.jobs import Page
+
+
+class FakeAvatarCatalogue:
+    def __init__(self, *avatars: Avatar) -> None:
+        self._avatars = {avatar.id: avatar for avatar in avatars}
+
+    def add(self, avatar: Avatar) -> None:
+        self._avatars.setdefault(avatar.id, avatar)
+
+    def get(self, tenant_id: str, avatar_id: str) -> Avatar:
+        avatar = self._avatars.get(avatar_id)
+        if avatar is None or avatar.tenant_id not in (None, tenant_id):
+            raise NotFound(f"There is no avatar {avatar_id}.", code="avatar_not_found")
+        return avatar
+
+    def list(self, tenant_id: str, *, cursor: str | None = None, limit: int = 50) -> Page[Avatar]:
+        mine = [avatar for avatar in self._avatars.values() if avatar.tenant_id in (None, tenant_id)]
+        mine = [avatar for avatar in sorted(mine, key=lambda one: one.id, reverse=True)]
+        after = [avatar for avatar in mine if cursor is None or avatar.id < cursor]
+        return Page(items=tuple(after[:limit]), cursor=after[limit - 1].id if len(after) > limit else None)
+
+    def delete(self, tenant_id: str, avatar_id: str) -> None:
+        if self._avatars[avatar_id].tenant_id == tenant_id:
+            del self._avatars[avatar_id]
+
+
+class FakeVoiceCatalogue:
+    def __init__(self, *voices: Voice) -> None:
+        self._voices = {voice.id: voice for voice in voices or (ENGLISH,)}
+
+    def get(self, voice_id: str) -> Voice:
+        if voice_id not in self._voices:
+            raise NotFound(f"There is no voice {voice_id!r}.", code="voice_not_found")
+        return self._voices[voice_id]
+
+    def list(self, *, language: str | None = None) -> Sequence[Voice]:
+        return [voice for voice in self._voices.values() if language is None or voice.language.startswith(language)]
+
+    def languages(self) -> Sequence[Language]:
+        tags = sorted({voice.language for voice in self._voices.values()})
+        return [
+            Language(
+                tag=tag, name=tag, native_name=tag, num_voices=sum(one.language == tag for one in self._voices.values())
+            )
+            for tag in tags
+        ]
+
+
+ENGLISH = Voice(id="en-us", name="English", language="en-US", engine="espeak", gender=None, characters_per_s=15.0)

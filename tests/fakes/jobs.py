@@ -1,0 +1,119 @@
+"""Job rows in a dict."""
+
+from __future__ import annotations
+
+import base64
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from services.domain.engine import EngineKind
+from services.domain.errors import Conflict, InvalidRequest, NotFound
+from services.domain.job import Job, JobState, JobStep
+from services.ports.clock import Clock
+from services.ports.jobs import Page
+
+
+@dataclass
+class _Row:
+    job: Job
+    due_at: datetime
+    claimed: bool = False
+
+
+class FakeJobStore:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._rows: dict[str, _Row] = {}
+        self._turns: dict[tuple[JobStep, str], int] = {}
+
+    def add(self, job: Job) -> None:
+        if job.id in self._rows:
+            raise Conflict(f"There is a job {job.id} already.", code="job_exists")
+        self._rows[job.id] = _Row(job, job.available_at)
+
+    def get(self, job_id: str) -> Job:
+        try:
+            return self._rows[job_id].job
+        except KeyError as error:
+            raise NotFound(f"There is no job {job_id}.", code="job_not_found") from error
+
+    def save(self, job: Job) -> Job:
+        if self.get(job.id).version != job.version:
+            raise Conflict(f"Job {job.id} was changed by someone else.", code="stale_job", retryable=True)
+        saved = replace(job, version=job.version + 1)
+        self._rows[job.id] = _Row(saved, saved.available_at)
+        return saved
+
+    def delete(self, job_id: str) -> None:
+        self._rows.pop(job_id, None)
+
+    def list(
+        self,
+        tenant_id: str,
+        *,
+        state: JobState | None = None,
+        kind: EngineKind | None = None,
+        cursor: str | None = None,
+        limit: int = 50,
+    ) -> Page[Job]:
+        jobs = sorted((row.job for row in self._rows.values()), key=lambda job: job.id, reverse=True)
+        last_id = None if cursor is None else _last_id(cursor)
+        found = [
+            job
+            for job in jobs
+            if job.tenant_id == tenant_id
+            and (state is None or job.state == state)
+            and (kind is None or job.kind == kind)
+            and (last_id is None or job.id < last_id)
+        ]
+        more = base64.urlsafe_b64encode(found[limit - 1].id.encode()).decode() if len(found) > limit else None
+        return Page(items=tuple(found[:limit]), cursor=more)
+
+    def claim(
+        self, step: JobStep, *, limit: int, lease_s: float, except_tenants: Collection[str] = ()
+    ) -> Sequence[Job]:
+        now = self._clock.now()
+        claimed: list[Job] = []
+        while len(claimed) < limit:
+            due = [
+                row
+                for row in self._rows.values()
+                if row.job.step == step and row.due_at <= now and row.job.tenant_id not in except_tenants
+            ]
+            if not due:
+                break
+            row = min(due, key=lambda row: (self._turns.get((step, row.job.tenant_id), 0), row.due_at, row.job.id))
+            self._turns[step, row.job.tenant_id] = max(self._turns.values(), default=0) + 1
+            if row.claimed:
+                row.job = replace(row.job, step_tries=row.job.step_tries + 1)
+            row.claimed, row.due_at = True, now + timedelta(seconds=lease_s)
+            claimed.append(row.job)
+        return claimed
+
+    def release(self, job_id: str, *, delay_s: float) -> None:
+        row = self._rows.get(job_id)
+        if row is not None and row.claimed:
+            row.job = replace(row.job, step_tries=row.job.step_tries + 1)
+            row.claimed, row.due_at = False, self._clock.now() + timedelta(seconds=delay_s)
+
+    def overdue(self, now: datetime, *, limit: int) -> Sequence[Job]:
+        running = [row.job for row in self._rows.values() if row.job.step is JobStep.RUN]
+        return [job for job in running if job.deadline_at is not None and job.deadline_at < now][:limit]
+
+    def outstanding(self, *, tenant_id: str | None = None) -> int:
+        counts = self.outstanding_by_tenant()
+        return sum(counts.values()) if tenant_id is None else counts.get(tenant_id, 0)
+
+    def outstanding_by_tenant(self) -> Mapping[str, int]:
+        return Counter(row.job.tenant_id for row in self._rows.values() if row.job.step is JobStep.RUN)
+
+
+def _last_id(cursor: str) -> str:
+    try:
+        return base64.urlsafe_b64decode(cursor).decode()
+    except ValueError as error:
+        raise InvalidRequest(
+            "The cursor is not one of this listing.", code="malformed_cursor", param="cursor"
+        ) from error

@@ -1,0 +1,22 @@
+"""Uploads in a dict."""
+
+from __future__ import annotations
+
+from services.domain.errors import NotFound
+from services.ports.uploads import Upload
+
+
+class FakeUploadStore:
+    def __init__(self, *uploads: Upload) -> None:
+        self._uploads = {(upload.tenant_id, upload.id): upload for upload in uploads}
+
+    def add(self, upload: Upload) -> None:
+        self._uploads.setdefault((upload.tenant_id, upload.id), upload)
+
+    def get(self, tenant_id: str, upload_id: str) -> Upload:
+        if (tenant_id, upload_id) not in self._uploads:
+            raise NotFound(f"There is no upload {upload_id}.", code="upload_not_found")
+        return self._uploads[tenant_id, upload_id]
+
+    def delete(self, tenant_id: str, upload_id: str) -> None:
+        self._uploads.pop((tenant_id, upload_id), None)
