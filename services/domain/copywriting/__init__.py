@@ -1,0 +1,20 @@
+"""The copy grammar: a brief's own facts arranged into a script to be spoken.
+
+Pure functions on text. Nothing here adds a number, a name, a price or a claim: what a script says beyond its
+frame words is copied from the brief. English and Chinese each have a folder that knows how their phrases join;
+the choice of facts and forms that fills the asked seconds is the same for both (``arrange``).
+"""
+
+from services.domain.copywriting.checks import BriefLimits, Tone, check_brief
+from services.domain.copywriting.length import primary_language, spoken_characters
+from services.domain.copywriting.writer import TEMPLATE_LANGUAGES, write_from_template
+
+__all__ = [
+    "TEMPLATE_LANGUAGES",
+    "BriefLimits",
+    "Tone",
+    "check_brief",
+    "primary_language",
+    "spoken_characters",
+    "write_from_template",
+]

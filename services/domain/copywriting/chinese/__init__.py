@@ -1,0 +1,1 @@
+"""Chinese, simplified and traditional: phrases, measure words, and the sentences that carry them."""

@@ -1,0 +1,70 @@
+"""Making one Chinese sentence: choosing a frame for the tone, filling it, setting its closing mark."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+from services.domain.copywriting.chinese import frames
+from services.domain.copywriting.chinese.phrases import measure_of, punctuated, spaced
+from services.domain.copywriting.facts import Fact
+from services.domain.copywriting.sentences import Sentence
+
+
+class Speaker:
+    """Collects a draft's sentences.
+
+    Attributes:
+        name: The product without its brand.
+        measure: Its measure word.
+        sentences: What has been said.
+    """
+
+    def __init__(
+        self, product: str, brand: str | None, *, tone: str, roominess: float, random: Random, traditional: bool
+    ) -> None:
+        self.roominess, self.random = roominess, random
+        self._tone, self._traditional = tone, traditional
+        self.name = punctuated(product)
+        self.measure = measure_of(self.name, traditional=traditional)
+        this = spaced(("這" if traditional else "这") + self.measure, self.name)
+        with_brand = spaced(f"{punctuated(brand)}的", self.name) if brand else self.name
+        self._names = {"product": with_brand, "name": self.name, "this": this}
+        self._has_brand = brand is not None
+        self.sentences: list[Sentence] = []
+
+    def chance(self, probability: float) -> bool:
+        return self.random.random() < probability
+
+    def say(
+        self,
+        table: frames.Table,
+        text: str = "",
+        *,
+        facts: tuple[Fact, ...] = (),
+        name: str | None = None,
+        link: bool = False,
+    ) -> None:
+        """A frame of ``table`` filled with ``text``; with ``link``, a linking word may start it."""
+        choices = [*table.get("any", ()), *table.get(self._tone, ()), *table.get(self._tone, ())]
+        choices = [frame for frame in choices if frame != "{product}。" or self._has_brand]
+        if not choices:
+            return
+        frame = self.random.choice(choices)
+        label = f"{name}:{frame}" if name else frame
+        if link and frame[0] in "它让{" and frame != "{x}。":
+            frame = self.random.choice([*frames.LINKS["any"], *frames.LINKS.get(self._tone, ())]) + frame
+        self.add(self._filled(frame, text), label, facts)
+
+    def add(self, text: str, frame: str, facts: tuple[Fact, ...]) -> None:
+        """``text`` as it is, with one closing mark."""
+        text = re.sub(r"([！？。])[。！]$", r"\1", text if text.endswith(("。", "！", "？")) else f"{text}。")
+        self.sentences.append(Sentence(text=text, frame=frame, facts=facts))
+
+    def _filled(self, frame: str, text: str) -> str:
+        if self._traditional:
+            frame = frame.translate(frames.TRADITIONAL)
+        filled = ""
+        for part in re.split(r"(\{\w+\})", frame):
+            filled = spaced(filled, {**self._names, "x": text}[part[1:-1]] if part.startswith("{") else part)
+        return filled

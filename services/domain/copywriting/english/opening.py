@@ -1,0 +1,65 @@
+"""Greeting, hook, introduction."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from services.domain.copywriting.english import frames
+from services.domain.copywriting.english.phrases import Form, Phrase, base_form, is_plural, mid_sentence, words_of
+from services.domain.copywriting.english.speaker import Speaker
+from services.domain.copywriting.facts import Fact
+
+_TARGETING: Final = re.compile(r"\d+\s*[-–]\s*\d+|\d+\s*\+|[;|/]")  # "women 25-34, urban": not for a viewer's ears
+_PEOPLE_WITH: Final = re.compile(r"(?i)^(?:people|anyone|everyone|those|men|women) (with|who) (.+)$")
+
+
+def open_script(
+    speaker: Speaker, *, audience: Fact | None, benefits: list[Phrase], named: tuple[Fact, ...], names: frozenset[str]
+) -> list[Phrase]:
+    """Say the beginning; the benefits that it left to tell."""
+    if audience and _TARGETING.search(audience.text):
+        audience = None
+    people = _people(audience, names) if audience else ""
+    question = _question(people) if audience else None
+    greets = speaker.chance(0.9 * speaker.roominess - 0.2)
+    hooked = True
+    if audience and question and speaker.chance(0.7):
+        _greet(speaker, greets=greets)
+        speaker.say(frames.HOOK_QUESTION, question, facts=(audience,))
+    elif audience and is_plural(people) and len(words_of(people)) <= 6 and "," not in people and speaker.chance(0.7):
+        speaker.say(frames.HOOK_PEOPLE, people, facts=(audience,))
+    else:
+        hooked = False
+        _greet(speaker, greets=greets)
+        actions = [phrase for phrase in benefits[:2] if phrase.form is Form.ACTION]
+        if actions and len(benefits) > 1 and speaker.chance(0.6):
+            benefits = [phrase for phrase in benefits if phrase is not actions[0]]
+            speaker.say(frames.HOOK_ACTION, actions[0].text, facts=(actions[0].fact,))
+    speaker.say(frames.INTRODUCTION, facts=named)
+    if audience and not hooked:
+        speaker.say(frames.AUDIENCE, people, facts=(audience,))
+    return benefits
+
+
+def _greet(speaker: Speaker, *, greets: bool) -> None:
+    if greets:
+        speaker.say(frames.GREETING)
+
+
+def _people(audience: Fact, names: frozenset[str]) -> str:
+    return mid_sentence(re.sub(r"(?i)^for\s+", "", audience.text), style_capitals=True, names=names)
+
+
+def _question(people: str) -> str | None:
+    """What to ask: "have dry skin" of "people with dry skin", "travel a lot" of "anyone who travels a lot"."""
+    match = _PEOPLE_WITH.match(people)
+    if not match:
+        return None
+    if match.group(1).lower() == "with":
+        return f"have {match.group(2)}"
+    verb, _, rest = match.group(2).partition(" ")
+    if verb in ("are", "is", "can", "have", "has", "don't", "doesn't", "cannot", "never", "will"):
+        return None
+    singular = people.lower().startswith(("anyone", "everyone"))
+    return f"{base_form(verb) if singular else verb} {rest}".strip()

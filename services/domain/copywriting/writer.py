@@ -1,0 +1,88 @@
+"""The template writer: a script from a brief without any model, and labelled so."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from services.domain.brief import Brief, Script, WriterKind
+from services.domain.copywriting.arrange import arrange
+from services.domain.copywriting.checks import Tone
+from services.domain.copywriting.chinese.grammar import ChineseGrammar
+from services.domain.copywriting.english.grammar import EnglishGrammar
+from services.domain.copywriting.facts import Fact, FactRole, facts_of
+from services.domain.copywriting.length import primary_language, spoken_characters
+from services.domain.copywriting.scripts import writing_of
+from services.domain.errors import ContentRejected
+
+TEMPLATE_LANGUAGES: Final = ("en", "zh")
+_FIT: Final = 0.10
+
+
+def write_from_template(brief: Brief, *, characters_per_s: float) -> Script:
+    """A checked brief's script of about ``brief.duration_s`` at ``characters_per_s``.
+
+    Its ``warnings`` say when the facts are too few for the seconds, or the seconds for the shortest script.
+
+    Raises:
+        ContentRejected: ``language_not_written``; ``facts_in_other_language`` when the facts' writing system is not
+            the script language's, since nothing here translates.
+    """
+    language = primary_language(brief.language)
+    if language not in TEMPLATE_LANGUAGES:
+        raise ContentRejected(
+            f"The template writer writes {' and '.join(TEMPLATE_LANGUAGES)}, not {brief.language}; "
+            "send the finished text, or set up a language model.",
+            code="language_not_written",
+            param="brief.language",
+        )
+    facts = facts_of(brief)
+    _check_writing(facts, language)
+    grammar = ChineseGrammar(facts, brief.language) if language == "zh" else EnglishGrammar(facts)
+    content = repr([(fact.role, fact.text) for fact in facts])
+    tone = brief.tone or (Tone.FRIENDLY, Tone.CONFIDENT)[len(content) % 2]
+    result = arrange(
+        facts,
+        grammar,
+        tone=tone,
+        target=brief.duration_s * characters_per_s,
+        length_of=lambda text: spoken_characters(text, brief.language),
+        seed=f"{content} {tone} {brief.duration_s:g}",
+    )
+    duration_s = result.length / characters_per_s
+    unused = tuple(fact.given for fact in facts if fact not in result.used)
+    return Script(
+        text=result.text,
+        language=brief.language,
+        writer=WriterKind.TEMPLATE,
+        estimated_duration_s=round(duration_s, 2),
+        unused_facts=unused,
+        warnings=fit_warnings(duration_s, brief.duration_s),
+    )
+
+
+def fit_warnings(duration_s: float, wanted_s: float) -> tuple[str, ...]:
+    """What to tell a client whose script misses the asked seconds by more than a tenth."""
+    if duration_s < (1 - _FIT) * wanted_s:
+        return (
+            f"too_few_facts: what the brief tells fills about {duration_s:.0f} of {wanted_s:g} seconds; "
+            "add benefits or keywords for a longer script.",
+        )
+    if duration_s > (1 + _FIT) * wanted_s:
+        return (
+            f"too_few_seconds: the shortest script takes about {duration_s:.0f} seconds, {wanted_s:g} were asked for.",
+        )
+    return ()
+
+
+def _check_writing(facts: tuple[Fact, ...], language: str) -> None:
+    """Names may be in any writing; sentences' parts may not."""
+    text = " ".join(fact.text for fact in facts if fact.role in (FactRole.BENEFIT, FactRole.KEYWORD, FactRole.OFFER))
+    wanted = "Han" if language == "zh" else "Latin"
+    found = writing_of(text)
+    if found is not None and found != wanted:
+        raise ContentRejected(
+            f"The facts are written in {found} letters and the script is to be in {language}; the template writer "
+            "does not translate. Give the facts in the script's language.",
+            code="facts_in_other_language",
+            param="brief.language",
+        )
