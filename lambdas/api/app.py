@@ -1,0 +1,97 @@
+"""The resolver with its routes, the admission of callers, and errors as problems."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from typing import Any, Final
+
+os.environ.setdefault("POWERTOOLS_TRACE_DISABLED", "1")  # there is no X-Ray daemon outside Lambda
+
+from aws_lambda_powertools.event_handler import Response
+from aws_lambda_powertools.event_handler.api_gateway import Route
+from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValidationError
+from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from lambdas import runtime
+from lambdas.api.problems import problem_response
+from lambdas.api.request_parts import api_key_of, read_json_object
+from lambdas.api.resolver import ConcurrentHttpResolver
+from lambdas.api.routes import ROUTERS
+from lambdas.api.routes.meta import PUBLIC_PATHS
+from services.domain.errors import EngineFailed, InvalidRequest, NotFound, SpokesmodelError
+from services.usecases.manage_keys import authenticate
+
+_MAX_FAULTS: Final = 20
+
+
+def _admit(resolver: ConcurrentHttpResolver, route: Route) -> None:
+    if route.path not in PUBLIC_PATHS:
+        tenant = authenticate(api_key_of(resolver.current_event), tenants=runtime.services().tenants)
+        resolver.context["tenant"] = tenant
+
+
+def _refuse(event: APIGatewayProxyEventV2, allowed: list[str]) -> Response[str]:
+    if allowed:
+        error: SpokesmodelError = InvalidRequest(
+            f"{event.http_method} is not possible here; {', '.join(allowed)} is.", code="method_not_allowed"
+        )
+        return problem_response(error, request_id=_request_id(event), headers={"Allow": ", ".join(allowed)})
+    error = NotFound("There is nothing at this path; /docs lists what there is.", code="route_not_found")
+    return problem_response(error, request_id=_request_id(event))
+
+
+def _request_id(event: APIGatewayProxyEventV2) -> str:
+    return str(event.request_context.request_id)
+
+
+app: Final = ConcurrentHttpResolver(admit=_admit, read_body=read_json_object, refuse=_refuse)
+for _router in ROUTERS:
+    app.include_router(_router)
+
+
+def _on_known_error(error: SpokesmodelError) -> Response[str]:
+    return problem_response(error, request_id=_request_id(app.current_event))
+
+
+def _on_validation_error(error: RequestValidationError) -> Response[str]:
+    faults = [
+        {"param": _param(fault["loc"]), "detail": str(fault["msg"]).removeprefix("Value error, ")}
+        for fault in error.errors()[:_MAX_FAULTS]
+    ]
+    first = faults[0]
+    known = InvalidRequest(f"{first['param'] or 'The body'}: {first['detail']}", param=first["param"] or None)
+    return problem_response(known, request_id=_request_id(app.current_event), fields=faults)
+
+
+def _on_unforeseen_error(error: Exception) -> Response[str]:
+    request_id = _request_id(app.current_event)
+    frames = "".join(traceback.format_tb(error.__traceback__))  # no message: it may hold what a client wrote
+    runtime.logger.error("request failed", request_id=request_id, error=type(error).__name__, frames=frames)
+    known = EngineFailed(
+        "Something broke on our side; the request id finds it in the logs.", code="internal_error", retryable=True
+    )
+    return problem_response(known, request_id=request_id)
+
+
+app.exception_handler(SpokesmodelError)(_on_known_error)
+app.exception_handler(RequestValidationError)(_on_validation_error)
+app.exception_handler(Exception)(_on_unforeseen_error)
+
+
+def _param(location: tuple[Any, ...]) -> str:
+    """``("body", "frame", "fps")`` as ``frame.fps``: without the place, and without names of union members."""
+    return ".".join(
+        str(part) for part in location[1:] if not str(part).startswith(("literal[", "constrained-", "function-"))
+    )
+
+
+def lambda_handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    """The API Gateway answer to an API Gateway event, payload 2.0."""
+    answer = app.resolve(event, context)
+    headers = answer.setdefault("headers", {})
+    headers["X-Request-Id"] = event["requestContext"]["requestId"]
+    headers["X-Content-Type-Options"] = "nosniff"
+    headers.setdefault("Cache-Control", "no-store")
+    return answer

@@ -1,0 +1,135 @@
+"""The OpenAPI 3.1 document: what Powertools derives from routes and schemas, and what it cannot know."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any, Final
+
+from pydantic.json_schema import models_json_schema
+
+from lambdas.api.routes.meta import API_VERSION, PUBLIC_PATHS
+from lambdas.api.schemas.webhooks import JobEventBody
+
+_DESCRIPTION: Final = """\
+A marketing brief becomes a video in which a digital human speaks.
+
+Work is a **job**: create it, then poll it, wait for it (`Prefer: wait=20`), or be called back. Large files are never
+part of a request: `POST /v1/uploads` answers a signed URL to send them to, and results carry signed URLs to read.
+
+- **Keys.** `Authorization: Bearer sk_...` or `X-Api-Key: sk_...`. The key decides the tenant; another
+  tenant's id is 404.
+- **Errors** are RFC 9457 problem documents with a stable `code`, the `param` at fault, and whether it is `retryable`.
+- **Repeats.** Send an `Idempotency-Key`; a repeat gets the first answer with `Idempotent-Replayed: true`. The first
+  answer to a job is its acceptance; with `Prefer: wait` a repeat waits for the job again.
+- **Times** are RFC 3339 in UTC, languages BCP 47, ids strings with a kind (`job_...`).
+"""
+_TAGS: Final = {
+    "videos": "A presenter says something.",
+    "jobs": "One piece of asked-for work, from acceptance to its one final state.",
+    "scripts": "Texts from briefs.",
+    "uploads": "Files by signed URL.",
+    "avatars": "Presenters.",
+    "voices": "Voices and languages.",
+    "usage": "What was used.",
+    "meta": "About the API itself.",
+}
+_SECURITY: Final[list[dict[str, list[str]]]] = [{"bearer": []}, {"apiKey": []}]
+_ANSWER_HEADERS: Final[dict[str, tuple[str, str]]] = {
+    "X-Request-Id": ("Name it when you ask for help.", "string"),
+    "Location": ("Where the new thing is.", "string"),
+    "Retry-After": ("Seconds to wait before the next try.", "integer"),
+    "Preference-Applied": ("The wait that was granted.", "string"),
+    "Idempotent-Replayed": ("`true` when this is the first answer, repeated.", "string"),
+}
+_WITH_LOCATION: Final = {("createVideo", "200"), ("createVideo", "202"), ("createAvatar", "201")}
+_EVENTS: Final = {
+    "job.succeeded": "The job is done; its result is in the event.",
+    "job.failed": "The job ended without a result; `failure` says why.",
+    "job.canceled": "The job was canceled.",
+}
+
+
+@cache
+def document() -> dict[str, Any]:
+    """The whole document as JSON values; callers must not change it."""
+    from lambdas.api.app import app
+
+    schema = app.get_openapi_schema(title="Spokesmodel API", version=API_VERSION, description=_DESCRIPTION)
+    values: dict[str, Any] = json.loads(schema.model_dump_json(by_alias=True, exclude_none=True))
+    values["openapi"] = "3.1.0"
+    values["servers"] = [{"url": "/", "description": "The server that answers this document."}]
+    values["tags"] = [{"name": name, "description": text} for name, text in _TAGS.items()]
+    values["security"] = _SECURITY
+    components = values["components"]
+    components["securitySchemes"] = {
+        "bearer": {"type": "http", "scheme": "bearer", "description": "An API key, `sk_...`."},
+        "apiKey": {"type": "apiKey", "in": "header", "name": "X-Api-Key", "description": "The same key."},
+    }
+    components["headers"] = {
+        name: {"description": text, "schema": {"type": kind}} for name, (text, kind) in _ANSWER_HEADERS.items()
+    }
+    for name in ("HTTPValidationError", "ValidationError", "ResponseValidationError"):
+        components["schemas"].pop(name, None)
+    for path, operations in values["paths"].items():
+        for operation in operations.values():
+            _complete(path, operation)
+    values["paths"] = dict(sorted(values["paths"].items(), key=lambda item: _order(item[1])))
+    values["webhooks"] = _webhooks(components["schemas"])
+    return values
+
+
+def _complete(path: str, operation: dict[str, Any]) -> None:
+    if path in PUBLIC_PATHS:
+        operation["security"] = []
+    operation.pop("deprecated", None)
+    responses = operation["responses"]
+    if "HTTPValidationError" in json.dumps(responses.get("422", {})):
+        del responses["422"]
+    for status, response in responses.items():
+        names = ["X-Request-Id"]
+        if (operation["operationId"], status) in _WITH_LOCATION:
+            names.append("Location")
+        if status in ("202", "409", "429", "503"):
+            names.append("Retry-After")
+        if status.startswith("2"):
+            given = {parameter["name"] for parameter in operation.get("parameters", ())}
+            names += ["Idempotent-Replayed"] if "Idempotency-Key" in given else []
+            names += ["Preference-Applied"] if "Prefer" in given and operation["operationId"] != "createScript" else []
+        response["headers"] = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+        if not response.get("content"):
+            response.pop("content", None)
+    operation["responses"] = dict(sorted(responses.items()))
+
+
+def _order(operations: dict[str, Any]) -> int:
+    tag = next(iter(operations.values()))["tags"][0]
+    return list(_TAGS).index(tag)
+
+
+def _webhooks(schemas: dict[str, Any]) -> dict[str, Any]:
+    _, definitions = models_json_schema([(JobEventBody, "serialization")], ref_template="#/components/schemas/{model}")
+    for name, schema in definitions["$defs"].items():
+        schemas.setdefault(name, schema)
+    return {
+        event: {
+            "post": {
+                "operationId": f"on{event.title().replace('.', '')}",
+                "summary": event,
+                "description": f"{text} Signed after Standard Webhooks: verify `webhook-id`, `webhook-timestamp` and "
+                "`webhook-signature` with the tenant's secret. Sent at least once; the same event has the same id.",
+                "security": [],
+                "tags": ["jobs"],
+                "parameters": [
+                    {"name": name, "in": "header", "required": True, "schema": {"type": "string"}}
+                    for name in ("webhook-id", "webhook-timestamp", "webhook-signature")
+                ],
+                "requestBody": {
+                    "required": True,
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/JobEventBody"}}},
+                },
+                "responses": {"2XX": {"description": "Taken. Anything else is tried again later."}},
+            }
+        }
+        for event, text in _EVENTS.items()
+    }

@@ -1,0 +1,34 @@
+"""Usage."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from aws_lambda_powertools.event_handler import Response
+from aws_lambda_powertools.event_handler.openapi.params import Query
+from pydantic import AwareDatetime
+
+from lambdas import runtime
+from lambdas.api.answers import caller, json_answer, outcomes
+from lambdas.api.resolver import new_router
+from lambdas.api.schemas.usage import UsageBody
+from services.usecases.get_usage import get_usage
+
+router: Final = new_router()
+
+
+@router.get(
+    "/v1/usage",
+    summary="Read usage",
+    description="Totals of succeeded jobs by kind; without bounds, of the last 30 days.",
+    operation_id="getUsage",
+    tags=["usage"],
+    responses=outcomes({200: ("The totals.", UsageBody)}, (400,)),
+)
+def read_usage(
+    since: Annotated[AwareDatetime | None, Query(description="RFC 3339; included.")] = None,
+    until: Annotated[AwareDatetime | None, Query(description="RFC 3339; not included.")] = None,
+) -> Response[str]:
+    services = runtime.services()
+    summary = get_usage(caller(router).id, since=since, until=until, usage=services.usage, clock=services.clock)
+    return json_answer(UsageBody.of(summary))

@@ -1,0 +1,63 @@
+"""Videos."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Final
+
+from aws_lambda_powertools.event_handler import Response
+from aws_lambda_powertools.event_handler.openapi.params import Body
+
+from lambdas import runtime
+from lambdas.api.answers import after_waiting, answered_once, caller, job_values, json_answer, outcomes
+from lambdas.api.request_parts import IdempotencyKey, Prefer
+from lambdas.api.resolver import new_router
+from lambdas.api.schemas.jobs import JobDetailBody
+from lambdas.api.schemas.videos import VideoBody
+from services.usecases.submit_video import submit_video
+
+router: Final = new_router()
+
+
+@router.post(
+    "/v1/videos",
+    summary="Make a video",
+    description="A presenter says a text, a script written from a brief, or recorded speech. Answers 202 with the job "
+    "at once; with `Prefer: wait=N` 200 when the job is final within N seconds.",
+    operation_id="createVideo",
+    tags=["videos"],
+    responses=outcomes(
+        {
+            200: ("The job is final already (`Prefer: wait`).", JobDetailBody),
+            202: ("The job is accepted.", JobDetailBody),
+        },
+        (400, 409, 413, 415, 422),
+    ),
+)
+def create_video(
+    body: Annotated[VideoBody, Body()], idempotency_key: IdempotencyKey = None, prefer: Prefer = None
+) -> Response[str]:
+    services, tenant = runtime.services(), caller(router)
+
+    def create(job_id: str) -> Response[str]:
+        job = submit_video(
+            body.to_domain(),
+            job_id=job_id,
+            tenant_id=tenant.id,
+            jobs=services.jobs,
+            uploads=services.uploads,
+            avatars=services.avatars,
+            voices=services.voices,
+            objects=services.objects,
+            clock=services.clock,
+            settings=services.settings,
+            callback_url=body.callback_url,
+            callback_id=body.callback_id,
+        )
+        return json_answer(job_values(job), status=202, headers={"Location": f"/v1/jobs/{job.id}", "Retry-After": "2"})
+
+    answer = answered_once(router, idempotency_key, kind="job", create=create)
+    if prefer is None:
+        return answer
+    job_id: str = json.loads(answer.body or "{}")["id"]
+    return after_waiting(answer, job_id=job_id, tenant=tenant, prefer=prefer, final_status=200)

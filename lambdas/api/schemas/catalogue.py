@@ -1,0 +1,100 @@
+"""Avatars, voices, languages."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import ConfigDict, Field
+
+from lambdas.api.schemas.base import AnswerBody, Moment, RequestBody
+from lambdas.api.schemas.videos import UploadId
+from services.ports.catalogue import Avatar, Language, Voice
+
+
+class AvatarRequestBody(RequestBody):
+    """An upload to be kept as a presenter."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"example": {"name": "Vera, studio", "upload_id": "upload_01JDV3M0Q8T2A4B6C8D0E2F4G6"}}
+    )
+
+    name: str = Field(min_length=1, max_length=200)
+    upload_id: UploadId = Field(description="A picture or short video whose bytes have been sent.")
+
+
+class AvatarBody(AnswerBody):
+    """A presenter that can be used again."""
+
+    id: str
+    name: str
+    kind: Literal["picture", "video"]
+    built_in: bool = Field(description="Seen by everyone; cannot be deleted.")
+    media_type: str
+    licence: str | None
+    preview_url: str = Field(description="Reads the picture or video for an hour.")
+    created_at: Moment
+
+    @classmethod
+    def of(cls, avatar: Avatar, *, preview_url: str) -> AvatarBody:
+        """An avatar as clients see it."""
+        return cls(
+            id=avatar.id,
+            name=avatar.name,
+            kind="video" if avatar.kind == "video" else "picture",
+            built_in=avatar.tenant_id is None,
+            media_type=avatar.media_type,
+            licence=avatar.licence,
+            preview_url=preview_url,
+            created_at=avatar.created_at,
+        )
+
+
+class VoiceInfoBody(AnswerBody):
+    """A voice that speaks one language."""
+
+    id: str
+    name: str
+    language: str
+    engine: str
+    gender: str | None
+    characters_per_s: float = Field(description="Measured rate at speed 1.")
+
+    @classmethod
+    def of(cls, voice: Voice) -> VoiceInfoBody:
+        """A voice as clients see it."""
+        return cls(
+            id=voice.id,
+            name=voice.name,
+            language=voice.language,
+            engine=voice.engine,
+            gender=voice.gender,
+            characters_per_s=voice.characters_per_s,
+        )
+
+
+class VoicesBody(AnswerBody):
+    """Every voice, or those of a language."""
+
+    items: list[VoiceInfoBody]
+
+
+class LanguageBody(AnswerBody):
+    """A language that can be spoken."""
+
+    tag: str = Field(description="BCP 47.")
+    name: str
+    native_name: str
+    num_voices: int
+
+    @classmethod
+    def of(cls, language: Language) -> LanguageBody:
+        """A language as clients see it."""
+        return cls(
+            tag=language.tag, name=language.name, native_name=language.native_name, num_voices=language.num_voices
+        )
+
+
+class LanguagesBody(AnswerBody):
+    """Every language with a voice."""
+
+    items: list[LanguageBody]

@@ -1,0 +1,71 @@
+"""Briefs and scripts."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field
+
+from lambdas.api.schemas.base import AnswerBody, LanguageTag, RequestBody
+from services.domain.brief import Brief, Script, WriterKind
+
+_Fact = Annotated[str, Field(min_length=1, max_length=300)]
+
+
+class BriefBody(RequestBody):
+    """The facts of a campaign. The writer arranges these and adds none."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                "product": "Aurora running shoe",
+                "brand": "Northwind",
+                "audience": "city runners",
+                "benefits": ["weighs only 190 grams", "grips on wet streets"],
+                "offer": "20 % off this week",
+                "call_to_action": "Order at northwind.example",
+                "language": "en-US",
+                "duration_s": 15,
+            }
+        }
+    )
+
+    product: str = Field(min_length=1, max_length=300, description="What is sold, as the customer names it.")
+    language: LanguageTag
+    duration_s: float = Field(ge=1, le=1800, description="Spoken length to aim at, in seconds.", examples=[15])
+    brand: _Fact | None = None
+    audience: _Fact | None = Field(default=None, description="Whom it is for.")
+    keywords: list[_Fact] = Field(default_factory=list, max_length=50, description="Free key points.")
+    benefits: list[_Fact] = Field(default_factory=list, max_length=50, description="What the customer gets from it.")
+    offer: _Fact | None = Field(default=None, description="A discount, a gift, a date.")
+    price: _Fact | None = None
+    call_to_action: _Fact | None = Field(default=None, description="What the viewer is asked to do.")
+    tone: Literal["friendly", "confident", "playful", "calm"] | None = Field(
+        default=None, description="How it sounds; null lets the writer choose."
+    )
+
+    def to_domain(self) -> Brief:
+        """The brief as the writer takes it."""
+        values = self.model_dump()
+        return Brief(**{**values, "keywords": tuple(self.keywords), "benefits": tuple(self.benefits)})
+
+
+class ScriptBody(AnswerBody):
+    """A text to be spoken."""
+
+    text: str
+    language: str
+    writer: Literal["template", "language_model"] = Field(description="Who wrote it.")
+    estimated_duration_s: float = Field(description="By the voice's rate in this language.")
+    unused_facts: list[str] = Field(description="Facts of the brief for which the seconds did not suffice.")
+
+    @classmethod
+    def of(cls, script: Script) -> ScriptBody:
+        """A script as clients see it."""
+        return cls(
+            text=script.text,
+            language=script.language,
+            writer="template" if script.writer is WriterKind.TEMPLATE else "language_model",
+            estimated_duration_s=script.estimated_duration_s,
+            unused_facts=list(script.unused_facts),
+        )

@@ -1,0 +1,42 @@
+"""Usage."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from lambdas.api.schemas.base import AnswerBody, Moment
+from services.usecases.get_usage import UsageSummary
+
+
+class UsageTotalBody(AnswerBody):
+    """Succeeded jobs of one kind and their quantities."""
+
+    kind: str
+    num_jobs: int
+    quantities: dict[str, float] = Field(
+        description="Sums by unit: `output_s`, `engine_cpu_s`, `characters`.", examples=[{"output_s": 38.4}]
+    )
+
+
+class UsageBody(AnswerBody):
+    """What was used from `since` (included) to `until` (not included)."""
+
+    since: Moment
+    until: Moment
+    totals: list[UsageTotalBody]
+
+    @classmethod
+    def of(cls, summary: UsageSummary) -> UsageBody:
+        """Usage as clients see it."""
+        totals = [
+            UsageTotalBody(kind=total.kind, num_jobs=total.num_jobs, quantities=dict(total.quantities))
+            for total in summary.totals
+        ]
+        return cls(since=summary.since, until=summary.until, totals=totals)
+
+
+class HealthBody(AnswerBody):
+    """The server answers."""
+
+    status: str = Field(examples=["ok"])
+    version: str

@@ -1,0 +1,175 @@
+"""A video as asked for."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, model_validator
+
+from lambdas.api.schemas.base import LanguageTag, RequestBody
+from lambdas.api.schemas.scripts import BriefBody
+from services.domain.video import (
+    Aspect,
+    Background,
+    BackgroundKind,
+    FrameSettings,
+    Presenter,
+    SpokenAudio,
+    SpokenText,
+    SubtitleMode,
+    VideoRequest,
+    VoiceSettings,
+)
+
+AvatarId = Annotated[str, Field(pattern=r"^avatar_[0-9A-Z]{26}$", examples=["avatar_01JDV3M0Q8T2A4B6C8D0E2F4G6"])]
+UploadId = Annotated[str, Field(pattern=r"^upload_[0-9A-Z]{26}$", examples=["upload_01JDV3M0Q8T2A4B6C8D0E2F4G6"])]
+
+
+class VoiceBody(RequestBody):
+    """How a text is spoken."""
+
+    voice_id: str = Field(min_length=1, max_length=80, description="An id of `GET /v1/voices`.", examples=["en-us"])
+    speed: float = Field(default=1.0, ge=0.5, le=2, description="Factor on the voice's normal rate.")
+    pitch: float = Field(default=0.0, ge=-12, le=12, description="Semitones.")
+    volume: float = Field(default=1.0, ge=0, le=2, description="Factor.")
+    pause_s: float = Field(default=0.0, ge=0, le=3, description="Extra silence after each sentence.")
+    pronunciations: dict[str, str] = Field(
+        default_factory=dict,
+        max_length=500,
+        description="Written form to spoken form, for whole words.",
+        examples=[{"705A": "seven oh five A"}],
+    )
+
+
+class PresenterBody(RequestBody):
+    """Who is seen: an avatar or an upload, exactly one."""
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["avatar_id"]}, {"required": ["upload_id"]}]})
+
+    avatar_id: AvatarId | None = Field(default=None, description="A presenter of `GET /v1/avatars`.")
+    upload_id: UploadId | None = Field(default=None, description="A picture or short video of a person.")
+    face: Literal["largest"] | Annotated[int, Field(ge=0, le=1000)] = Field(
+        default="largest",
+        description="Which face speaks, where there are several: the largest, or its index from left.",
+    )
+
+
+class SpeechBody(RequestBody):
+    """What is said: a text, a brief whose script is still to be written, or recorded sound; exactly one."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "oneOf": [
+                {"required": ["text", "voice"]},
+                {"required": ["brief", "voice"]},
+                {"required": ["audio_upload_id"]},
+            ]
+        }
+    )
+
+    text: str | None = Field(default=None, min_length=1, description="The words, in the voice's language.")
+    brief: BriefBody | None = Field(default=None, description="Facts from which a script is written.")
+    audio_upload_id: UploadId | None = Field(default=None, description="Recorded speech, sound or video.")
+    transcript: str | None = Field(
+        default=None, min_length=1, description="The words of the recording: better lips and subtitles."
+    )
+    language: LanguageTag | None = Field(default=None, description="Null takes the voice's own.")
+    voice: VoiceBody | None = Field(default=None, description="Needed with `text` and `brief`.")
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> SpeechBody:
+        given = [name for name in ("text", "brief", "audio_upload_id") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(
+                f"Of text, brief and audio_upload_id exactly one is needed; given: {' and '.join(given) or 'none'}."
+            )
+        recorded = self.audio_upload_id is not None
+        if recorded and self.voice is not None:
+            raise ValueError("voice is not used with audio_upload_id.")
+        if not recorded and self.voice is None:
+            raise ValueError(f"voice is needed with {given[0]}.")
+        if not recorded and self.transcript is not None:
+            raise ValueError("transcript is only for audio_upload_id.")
+        return self
+
+    def to_domain(self) -> SpokenText | SpokenAudio:
+        """The speech as the job takes it."""
+        if self.audio_upload_id is not None:
+            return SpokenAudio(upload_id=self.audio_upload_id, transcript=self.transcript, language=self.language)
+        if self.voice is None:
+            raise AssertionError("validated above")
+        return SpokenText(
+            voice=VoiceSettings(**self.voice.model_dump()),
+            text=self.text,
+            brief=None if self.brief is None else self.brief.to_domain(),
+            language=self.language,
+        )
+
+
+class FrameBody(RequestBody):
+    """Shape and rate of the picture."""
+
+    aspect: Literal["9:16", "1:1", "4:5", "16:9", "source"] = "9:16"
+    fps: Literal[25, 30, 50, 60] = 25
+    height_px: int | None = Field(
+        default=None, ge=128, le=3840, description="Null takes the aspect's usual size, bounded by the source."
+    )
+
+
+class BackgroundBody(RequestBody):
+    """What is behind the presenter."""
+
+    kind: Literal["original", "color", "image", "blur"] = "original"
+    color: str | None = Field(
+        default=None, pattern=r"^#[0-9a-fA-F]{6}$", description="For kind `color`.", examples=["#f4f1ea"]
+    )
+    upload_id: UploadId | None = Field(default=None, description="For kind `image`: a picture.")
+
+
+_EXAMPLE: dict[str, Any] = {
+    "presenter": {"avatar_id": "avatar_01JDV3M0Q8T2A4B6C8D0E2F4G6"},
+    "speech": {"text": "Meet the Aurora: 190 grams, made for wet streets.", "voice": {"voice_id": "en-us"}},
+    "frame": {"aspect": "9:16", "fps": 25},
+    "subtitles": "burn",
+    "callback_url": "https://client.example/hooks/spokesmodel",
+    "callback_id": "campaign-42",
+}
+
+
+class VideoBody(RequestBody):
+    """One video of one presenter."""
+
+    model_config = ConfigDict(json_schema_extra={"example": _EXAMPLE})
+
+    presenter: PresenterBody
+    speech: SpeechBody
+    frame: FrameBody = Field(default_factory=FrameBody)
+    background: BackgroundBody = Field(default_factory=BackgroundBody)
+    subtitles: Literal["burn", "file", "none"] = Field(
+        default="file", description="Drawn into the picture (and as files), as SRT and VTT files, or none."
+    )
+    seed: int = Field(default=0, ge=0, le=2**53 - 1, description="Fixes head motion and blinks.")
+    callback_url: str | None = Field(
+        default=None, max_length=2000, description="Where the job's end is told (Standard Webhooks)."
+    )
+    callback_id: str | None = Field(default=None, max_length=256, description="Comes back unchanged.")
+
+    def to_domain(self) -> VideoRequest:
+        """The request as the job takes it."""
+        presenter = self.presenter
+        return VideoRequest(
+            presenter=Presenter(
+                avatar_id=presenter.avatar_id,
+                upload_id=presenter.upload_id,
+                face=None if presenter.face == "largest" else presenter.face,
+            ),
+            speech=self.speech.to_domain(),
+            frame=FrameSettings(aspect=Aspect(self.frame.aspect), fps=self.frame.fps, height_px=self.frame.height_px),
+            background=Background(
+                kind=BackgroundKind(self.background.kind),
+                color=self.background.color,
+                upload_id=self.background.upload_id,
+            ),
+            subtitles=SubtitleMode(self.subtitles),
+            seed=self.seed,
+        )

@@ -1,0 +1,16 @@
+"""What a callback carries."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from lambdas.api.schemas.base import AnswerBody, Moment
+from lambdas.api.schemas.jobs import JobBody
+
+
+class JobEventBody(AnswerBody):
+    """A job ended."""
+
+    type: Literal["job.succeeded", "job.failed", "job.canceled"]
+    timestamp: Moment
+    data: JobBody
