@@ -1,8 +1,20 @@
-"""A bell that wakes whoever waits for work: threads sleep on it and look again when it rings, or after a while."""
+"""Bells wake whoever waits for work: threads sleep on one and look again when it rings, or after a while.
+
+The stores of the running process ring them: whoever changes a row, a handler or a worker's thread, need not know who
+waits for it.
+"""
 
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from services.adapters.local.engine import ClaimedAttempt, SqliteEngine
+from services.adapters.local.jobs import SqliteJobStore
+from services.domain.engine import EngineAnswer, EngineRequest
+from services.domain.job import Job, JobStep
+from services.ports.clock import Clock
 
 
 class Bell:
@@ -26,3 +38,58 @@ class Bell:
         """Return when it has rung more than ``seen`` times, or after ``timeout_s``."""
         with self._condition:
             self._condition.wait_for(lambda: self._rings > seen, timeout_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Bells:
+    """One for each kind of work: jobs by their step, attempts for the engine, answers and events from it."""
+
+    steps: dict[JobStep, Bell] = field(default_factory=lambda: {step: Bell() for step in JobStep})
+    attempts: Bell = field(default_factory=Bell)
+    answers: Bell = field(default_factory=Bell)
+
+    def ring_all(self) -> None:
+        """Wake everyone, as at the end."""
+        for bell in (*self.steps.values(), self.attempts, self.answers):
+            bell.ring()
+
+
+class RingingJobStore(SqliteJobStore):
+    """Rings for the step that a stored job waits for."""
+
+    def __init__(self, path: Path, *, clock: Clock, bells: Bells) -> None:
+        super().__init__(path, clock=clock)
+        self._bells = bells
+
+    def add(self, job: Job) -> None:
+        super().add(job)
+        self._bells.steps[job.step].ring()
+
+    def save(self, job: Job) -> Job:
+        saved = super().save(job)
+        self._bells.steps[saved.step].ring()
+        if saved.step is not JobStep.RUN:
+            self._bells.steps[JobStep.DISPATCH].ring()  # the engine may have room now
+        return saved
+
+
+class RingingEngine(SqliteEngine):
+    """Rings for attempts that wait, and for answers."""
+
+    def __init__(self, path: Path, *, clock: Clock, num_instances: int, bells: Bells) -> None:
+        super().__init__(path, clock=clock, num_instances=num_instances)
+        self._bells = bells
+
+    def start(self, request: EngineRequest) -> None:
+        super().start(request)
+        self._bells.attempts.ring()
+
+    def give_back(self, claimed: ClaimedAttempt, *, delay_s: float = 0.0) -> bool:
+        given = super().give_back(claimed, delay_s=delay_s)
+        self._bells.attempts.ring()
+        return given
+
+    def answer(self, answer: EngineAnswer) -> bool:
+        stored = super().answer(answer)
+        self._bells.answers.ring()
+        return stored

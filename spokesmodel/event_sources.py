@@ -6,23 +6,30 @@ released with a delay. Functions see the same events and are called the same way
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
+import queue
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from services.adapters.local.engine import SqliteEngine
+from services.bootstrap import Services
+from services.domain.engine import EngineEvent
 from services.domain.errors import SpokesmodelError
 from services.domain.job import JobStep
-from services.ports.jobs import JobStore
+from services.domain.wire import to_values
+from services.usecases.claim_step import claim_step
 from spokesmodel.bell import Bell
 
 _log: Final = logging.getLogger("spokesmodel.runner")
 _POLL_S: Final = 0.5  # for what rings no bell: delays that end, rows that another process wrote
 _PAUSE_AFTER_ERROR_S: Final = 1.0
 _MAX_DELAY_S: Final = 60.0
+_AGAIN_S: Final = (0.02, 0.05, 0.1, 0.2, 0.4)
 
 Handler = Callable[[Mapping[str, Any], Any], Any]
 
@@ -80,9 +87,7 @@ class Source:
                 _log.exception("%s: %s", self._thread.name, type(error).__name__)
                 self._stopping.wait(_PAUSE_AFTER_ERROR_S)
                 continue
-            if worked:
-                self._bell.ring()
-            else:
+            if not worked:
                 self._bell.wait(seen, self._poll_s)
 
 
@@ -95,7 +100,7 @@ class StepSource(Source):
         function: Handler,
         *,
         context: Callable[[], LambdaContext],
-        jobs: JobStore,
+        services: Services,
         batch_size: int,
         lease_s: float,
         bell: Bell,
@@ -104,13 +109,21 @@ class StepSource(Source):
         self._step = step
         self._function = function
         self._context = context
-        self._jobs = jobs
+        self._services = services
         self._batch_size = batch_size
         self._lease_s = lease_s
 
     def serve(self) -> bool:
         """Claim due rows and hand them over."""
-        claimed = self._jobs.claim(self._step, limit=self._batch_size, lease_s=self._lease_s)
+        services = self._services
+        claimed = claim_step(
+            self._step,
+            limit=self._batch_size,
+            lease_s=self._lease_s,
+            jobs=services.jobs,
+            engine=services.engine,
+            tenants=services.tenants,
+        )
         if not claimed:
             return False
         failed = invoke_with_records(
@@ -118,8 +131,68 @@ class StepSource(Source):
         )
         for job in claimed:
             if job.id in failed:
-                self._jobs.release(job.id, delay_s=min(_MAX_DELAY_S, 0.25 * 2.0 ** min(job.step_tries, 10)))
+                services.jobs.release(job.id, delay_s=min(_MAX_DELAY_S, 0.25 * 2.0 ** min(job.step_tries, 10)))
         return True
+
+
+class EngineFeed(Source):
+    """Hands the engine's answers and progress events to the function that hears them."""
+
+    def __init__(
+        self,
+        function: Handler,
+        *,
+        context: Callable[[], LambdaContext],
+        engine: SqliteEngine,
+        batch_size: int,
+        lease_s: float,
+        bell: Bell,
+    ) -> None:
+        super().__init__("engine-feed", bell)
+        self._function = function
+        self._context = context
+        self._engine = engine
+        self._batch_size = batch_size
+        self._lease_s = lease_s
+        self._events: queue.Queue[EngineEvent] = queue.Queue(maxsize=1000)
+
+    def hear(self, event: EngineEvent) -> None:
+        """Take a progress event; one too many is dropped."""
+        with contextlib.suppress(queue.Full):
+            self._events.put_nowait(event)
+        self._bell.ring()
+
+    def serve(self) -> bool:
+        """Claim answers, take events, and hand them over."""
+        answers = {
+            f"{answer.job_id}.{answer.attempt}": answer
+            for answer in self._engine.claim_answers(limit=self._batch_size, lease_s=self._lease_s)
+        }
+        events = self._take_events()
+        bodies = {name: json.dumps({"type": "answer", "answer": to_values(answer)}) for name, answer in answers.items()}
+        bodies |= {
+            f"event-{n}": json.dumps({"type": "event", "event": to_values(event)}) for n, event in enumerate(events)
+        }
+        if not bodies:
+            return False
+        failed = invoke_with_records(self._function, self._context(), bodies)
+        # An answer may overtake the row that dispatch is about to save: it is told to come again, and that is soon.
+        for pause_s in _AGAIN_S:
+            again = {name: bodies[name] for name in answers if name in failed}
+            if not again or self._stopping.wait(pause_s):
+                break
+            failed = invoke_with_records(self._function, self._context(), again)
+        for name, answer in answers.items():
+            if name not in failed:
+                self._engine.heard(answer.job_id, answer.attempt)
+        return True
+
+    def _take_events(self) -> list[EngineEvent]:
+        taken: list[EngineEvent] = []
+        with contextlib.suppress(queue.Empty):
+            while len(taken) < self._batch_size:
+                taken.append(self._events.get_nowait())
+        return taken
 
 
 class Schedule(Source):

@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     engine = InferenceEngine(
         store=_object_store(settings),
         events=HttpEventSink(options.events_url, token=events_token) if options.events_url else NoEvents(),
-        tasks={kind: task_for(kind) for kind in options.engines},
+        tasks={kind: task_for(kind, settings) for kind in options.engines},
         clock=SystemClock(),
         scratch_dir=_empty_folder(options.scratch_dir),
         grace_s=options.grace_s,

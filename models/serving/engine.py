@@ -119,14 +119,14 @@ class InferenceEngine:
             state = AnswerState.CANCELED
         except (Exception, SystemExit) as error:
             state, failure = AnswerState.FAILED, _failure(error, request)
-        usage = {**result.usage, "engine_cpu_s": round(time.process_time() - started_cpu_s, 3)}
+        cpu_s = round(time.process_time() - started_cpu_s, 3)
         return EngineAnswer(
             job_id=request.job_id,
             attempt=request.attempt,
             state=state,
             outputs=result.outputs,
-            facts=result.facts,
-            usage=usage,
+            facts={**result.facts, "engine_cpu_s": cpu_s} if state is AnswerState.SUCCEEDED else {},
+            usage={**result.usage, "engine_cpu_s": cpu_s},
             failure=failure,
         )
 

@@ -7,6 +7,7 @@ from typing import Protocol
 from models.serving.context import TaskContext, TaskResult
 from services.domain.engine import EngineKind
 from services.domain.errors import NotFound
+from services.settings import Settings
 
 
 class Task(Protocol):
@@ -25,7 +26,7 @@ class Task(Protocol):
         ...
 
 
-def task_for(kind: EngineKind) -> Task:
+def task_for(kind: EngineKind, settings: Settings) -> Task:
     """The task of ``kind``, not loaded yet.
 
     Raises:
@@ -35,7 +36,7 @@ def task_for(kind: EngineKind) -> Task:
         case EngineKind.VIDEO:
             from models.serving.tasks.video import VideoTask
 
-            return VideoTask()
+            return VideoTask(settings)
         case EngineKind.NOOP:
             from models.serving.tasks.noop import NoopTask
 

@@ -11,6 +11,7 @@ from services.domain.errors import Unavailable
 from services.domain.storyboard import Storyboard
 from services.domain.timeline import SpeechTimeline
 from services.domain.wire import decode
+from services.settings import Settings
 
 NEEDED_WEIGHTS: Final = ("face-detection-short", "face-detection-full", "face-mesh", "person-matte")
 _FETCH_SHARE: Final = 0.02  # of an attempt's progress
@@ -19,6 +20,9 @@ _STORE_SHARE: Final = 0.03
 
 class VideoTask:
     """Serves ``EngineKind.VIDEO``."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
 
     def load(self) -> None:
         """Check the weights and load the face models.
@@ -41,7 +45,7 @@ class VideoTask:
 
     def run(self, context: TaskContext) -> TaskResult:
         """Make the video of the storyboard at ``storyboard_key``."""
-        from models.talking_head.film import FilmInputs, make_video
+        from models.talking_head.film import FilmInputs, MediaLimits, make_video
 
         storyboard = decode(Storyboard, context.objects.read(context.request.storyboard_key))
         speech, background = storyboard.speech, storyboard.background
@@ -54,6 +58,11 @@ class VideoTask:
                 audio=files.enter_context(context.objects.local_copy(speech.audio_key)) if speech.audio_key else None,
                 background=files.enter_context(context.objects.local_copy(background.key)) if background.key else None,
                 timeline=timeline,
+                limits=MediaLimits(
+                    max_picture_pixels=self._settings.max_picture_pixels,
+                    max_source_video_s=self._settings.max_source_video_s,
+                    max_audio_s=self._settings.max_audio_s,
+                ),
             )
             context.check_canceled()
             film = make_video(

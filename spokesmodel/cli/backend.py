@@ -1,0 +1,75 @@
+"""The backend that a command talks to: one that already runs on the chosen state folder, or an embedded one."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from spokesmodel.cli.output import error_of_failure, progress_bar
+
+if TYPE_CHECKING:
+    from spokesmodel.client import Client
+
+StateDir = Annotated[
+    Path | None,
+    typer.Option(
+        "--state-dir",
+        envvar="SPOKESMODEL_STATE_DIR",
+        help="Keep jobs and results here, or use the server that runs here. Default: a folder that is removed.",
+    ),
+]
+
+
+@contextmanager
+def backend(state_dir: Path | None, *, with_engines: bool = True) -> Iterator[Client]:
+    """A client of a running backend.
+
+    Raises:
+        Unavailable: It cannot be started, or its engine cannot be used.
+    """
+    from services.settings import Settings
+    from spokesmodel.client import Client
+    from spokesmodel.runner import LocalSystem
+    from spokesmodel.state_folder import running_server
+
+    with ExitStack() as stack:
+        if state_dir is not None and (server := running_server(state_dir)):
+            yield stack.enter_context(Client(server.url, server.api_key))
+            return
+        if state_dir is None:
+            folder = tempfile.TemporaryDirectory(prefix="spokesmodel-", ignore_cleanup_errors=True)
+            state_dir = Path(stack.enter_context(folder))
+        settings = replace(Settings.from_environment(os.environ), state_dir=state_dir)
+        system = stack.enter_context(LocalSystem(settings, with_workers=with_engines, quiet=True))
+        yield stack.enter_context(Client(system.url, system.api_key))
+
+
+def run_job(client: Client, path: str, body: dict[str, Any], *, as_json: bool) -> dict[str, Any]:
+    """Submit a job and wait for its success; Ctrl-C cancels it.
+
+    Raises:
+        Canceled: By Ctrl-C, or by somebody else.
+        SpokesmodelError: What the job failed with.
+    """
+    from services.domain.errors import Canceled
+
+    job = client.post(path, body)
+    with progress_bar(as_json) as on_progress:
+        try:
+            job = client.wait(job["id"], on_progress)
+        except KeyboardInterrupt:
+            on_progress("canceling", 0.0)
+            client.cancel(job["id"])
+            job = client.wait(job["id"])
+    if job["state"] == "canceled":
+        raise Canceled(f"Job {job['id']} was canceled.")
+    if job["state"] == "failed":
+        raise error_of_failure(job["failure"])
+    return job

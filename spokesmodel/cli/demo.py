@@ -1,0 +1,69 @@
+"""``spokesmodel demo``: a built-in brief through the real job flow, and a page that shows what came out."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from spokesmodel.cli.backend import StateDir, backend, run_job
+from spokesmodel.cli.output import AsJson, print_json, told_errors
+
+_BRIEF: Final = Path(__file__).parent.parent / "demo_brief.json"
+_HEIGHT_PX: Final = 1280
+
+
+def demo(
+    out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where the files go.")] = Path("out"),
+    presenter: Annotated[str, typer.Option(help="A built-in avatar.")] = "avatar-vera",
+    voice: Annotated[str, typer.Option(help="A voice of `spokesmodel voices`.")] = "en-us+f3",
+    state_dir: StateDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make the demo: demo.mp4, demo.srt, demo.vtt, demo.jpg and index.html."""
+    with told_errors(as_json):
+        from importlib.metadata import version
+
+        from spokesmodel.cli.video import presenter_of, save_outputs
+        from spokesmodel.demo_page import page, render_speed
+
+        started_s = time.monotonic()
+        out.mkdir(parents=True, exist_ok=True)
+        brief: dict[str, Any] = json.loads(_BRIEF.read_text(encoding="utf-8"))
+        with backend(state_dir) as client:
+            body = {
+                "presenter": presenter_of(client, presenter),
+                "speech": {"brief": brief, "voice": {"voice_id": voice}},
+                "frame": {"aspect": "9:16", "fps": 25, "height_px": _HEIGHT_PX},
+                "subtitles": "file",
+                "seed": 1,
+            }
+            job = run_job(client, "/v1/videos", body, as_json=as_json)
+            files = save_outputs(client, job, out / "demo.mp4")
+        facts = job["result"]["facts"]
+        index = out / "index.html"
+        index.write_text(
+            page(
+                brief=brief,
+                facts=facts,
+                files=files,
+                presenter=presenter,
+                voice=voice,
+                version=version("spokesmodel"),
+            ),
+            encoding="utf-8",
+        )
+        files["page"] = index
+        wall_s = time.monotonic() - started_s
+        if as_json:
+            print_json({"files": {role: str(path) for role, path in files.items()}, "facts": facts, "wall_s": wall_s})
+            return
+        typer.echo(
+            f"{facts['duration_s']:.1f} s of film in {wall_s:.1f} s; "
+            f"{render_speed(facts):.0f} frames per CPU-second (speech, face, render, encode)"
+        )
+        for role, path in files.items():
+            typer.echo(f"  {role:<14} {path}")

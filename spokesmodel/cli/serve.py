@@ -1,0 +1,68 @@
+"""``spokesmodel serve``: the whole backend on this machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from spokesmodel.cli.output import AsJson, print_json, told_errors
+
+
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="0 takes a free one.")] = 8000,
+    workers: Annotated[
+        int | None, typer.Option(help="Engine processes. [default: SPOKESMODEL_NUM_WORKERS or 1]")
+    ] = None,
+    engines: Annotated[str, typer.Option(help="Kinds of work the engines do, separated by commas.")] = "video",
+    state_dir: Annotated[
+        Path, typer.Option("--state-dir", envvar="SPOKESMODEL_STATE_DIR", help="Where everything is kept.")
+    ] = Path(".spokesmodel"),
+    as_json: AsJson = False,
+) -> None:
+    """Run API, workers and everything else until Ctrl-C or SIGTERM."""
+    from dataclasses import replace
+
+    with told_errors(as_json):
+        from services.domain.engine import EngineKind
+        from services.domain.errors import InvalidRequest
+        from services.settings import Settings
+        from spokesmodel.runner import LocalSystem
+
+        settings = replace(Settings.from_environment(os.environ), state_dir=state_dir)
+        if workers is not None:
+            settings = replace(settings, num_workers=workers)
+        try:
+            kinds = tuple(EngineKind(name) for name in engines.split(","))
+        except ValueError as error:
+            raise InvalidRequest(str(error), code="engine_kind_unknown", param="engines") from error
+        stop = threading.Event()
+        for signum in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(signum, lambda *_: stop.set())
+        with LocalSystem(settings, host=host, port=port, engines=kinds) as system:
+            _tell(system.url, system.api_key, system.is_new, state_dir, as_json=as_json)
+            while not stop.wait(1.0) and system.is_alive:
+                pass
+            if not stop.is_set():
+                raise typer.Exit(1)
+            sys.stderr.write("stopping\n")
+
+
+def _tell(url: str, api_key: str, is_new: bool, state_dir: Path, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"url": url, "api_key_file": str(state_dir / "api_key"), "pid": os.getpid()})
+    else:
+        typer.echo(f"Spokesmodel at {url} (docs: {url}/docs)")
+        if is_new:
+            typer.echo(f"Your API key, also kept in {state_dir / 'api_key'}: {api_key}")
+        else:
+            typer.echo(f"Your API key is in {state_dir / 'api_key'}")
+        typer.echo(f'Try: curl -H "Authorization: Bearer $(cat {state_dir / "api_key"})" {url}/v1/avatars')
+        typer.echo("Ctrl-C stops it.")
+    sys.stdout.flush()

@@ -1,0 +1,165 @@
+"""A client of the REST API, as the command line uses it: uploads, jobs, downloads."""
+
+from __future__ import annotations
+
+import json
+import mimetypes
+import time
+from collections.abc import Callable, Iterator, Mapping
+from http import HTTPStatus
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final
+
+import httpx
+
+from services.domain import errors
+
+_TIMEOUT_S: Final = 60.0
+_CHUNK_BYTES: Final = 1 << 20
+_FIRST_POLL_S: Final = 0.05
+_LONGEST_POLL_S: Final = 0.5
+_TYPES: Final[Mapping[str, str]] = {
+    ".avif": "image/avif",
+    ".flac": "audio/flac",
+    ".heic": "image/heic",
+    ".m4a": "audio/mp4",
+    ".mkv": "video/x-matroska",
+    ".opus": "audio/ogg",
+    ".wav": "audio/wav",
+    ".webp": "image/webp",
+}
+_CLASS_BY_STATUS: Final[Mapping[int, type[errors.SpokesmodelError]]] = {
+    HTTPStatus.BAD_REQUEST: errors.InvalidRequest,
+    HTTPStatus.UNAUTHORIZED: errors.Unauthenticated,
+    HTTPStatus.FORBIDDEN: errors.Forbidden,
+    HTTPStatus.NOT_FOUND: errors.NotFound,
+    HTTPStatus.CONFLICT: errors.Conflict,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: errors.ContentRejected,
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: errors.ContentRejected,
+    HTTPStatus.UNPROCESSABLE_ENTITY: errors.ContentRejected,
+    HTTPStatus.INTERNAL_SERVER_ERROR: errors.EngineFailed,
+    HTTPStatus.SERVICE_UNAVAILABLE: errors.Unavailable,
+}
+Values = dict[str, Any]
+
+
+class Client:
+    """One tenant's view of a server. Every method raises the product's own errors, made of problem documents."""
+
+    def __init__(self, url: str, api_key: str) -> None:
+        headers = {"Authorization": f"Bearer {api_key}"}
+        # trust_env off: a proxy of the environment has no business between two processes of one machine.
+        self._http = httpx.Client(base_url=url, headers=headers, timeout=_TIMEOUT_S, trust_env=False)
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._http.close()
+
+    def get(self, path: str, **parameters: str) -> Values:
+        """The JSON of a GET."""
+        return self._call("GET", path, params=parameters)
+
+    def post(self, path: str, body: Mapping[str, Any] | None = None, **headers: str) -> Values:
+        """The JSON of a POST."""
+        return self._call("POST", path, json=body, headers=headers)
+
+    def items(self, path: str, **parameters: str) -> Iterator[Values]:
+        """Everything of a listing, page after page."""
+        cursor = ""
+        while True:
+            page = self.get(path, **parameters, **({"cursor": cursor} if cursor else {}))
+            yield from page["items"]
+            cursor = page.get("next_cursor") or ""
+            if not cursor:
+                return
+
+    def upload(self, path: Path, *, fallback_type: str) -> str:
+        """Send a file; its upload id. ``fallback_type`` is for names that tell no type."""
+        body = {
+            "file_name": path.name,
+            "media_type": media_type_of(path) or fallback_type,
+            "size_bytes": path.stat().st_size,
+        }
+        created = self.post("/v1/uploads", body)
+        signed = created["request"]
+        with path.open("rb") as file:
+            response = httpx.request(
+                signed["method"],
+                signed["url"],
+                headers=signed["headers"],
+                content=_chunks(file.read),
+                timeout=_TIMEOUT_S,
+                trust_env=False,
+            )
+        if response.is_error:
+            raise _error(response)
+        return str(created["id"])
+
+    def cancel(self, job_id: str) -> Values:
+        """Ask for the job's end."""
+        return self.post(f"/v1/jobs/{job_id}/cancel")
+
+    def wait(self, job_id: str, on_progress: Callable[[str, float], None] = lambda stage, fraction: None) -> Values:
+        """The job once it is final."""
+        pause_s = _FIRST_POLL_S
+        while True:
+            job = self.get(f"/v1/jobs/{job_id}")
+            on_progress(job["progress"]["stage"], job["progress"]["fraction"])
+            if job["state"] in ("succeeded", "failed", "canceled"):
+                return job
+            time.sleep(pause_s)
+            pause_s = min(_LONGEST_POLL_S, pause_s * 1.3)
+
+    def download(self, url: str, path: Path) -> None:
+        """The file at a signed ``url``, in place in one step."""
+        part = path.with_name(f".{path.name}.part")
+        try:
+            with httpx.stream("GET", url, timeout=_TIMEOUT_S, trust_env=False) as response, part.open("wb") as file:
+                if response.is_error:
+                    response.read()
+                    raise _error(response)
+                for chunk in response.iter_bytes(_CHUNK_BYTES):
+                    file.write(chunk)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+
+    def _call(self, method: str, path: str, **options: Any) -> Values:
+        try:
+            response = self._http.request(method, path, **options)
+        except httpx.TransportError as error:
+            raise errors.Unavailable(
+                f"The server does not answer ({type(error).__name__}).", code="server_unreachable"
+            ) from error
+        if response.is_error:
+            raise _error(response)
+        values: Values = response.json() if response.content else {}
+        return values
+
+
+def media_type_of(path: Path) -> str | None:
+    """The media type that a file's name tells; the server looks at the content itself later."""
+    return _TYPES.get(path.suffix.lower()) or mimetypes.guess_type(path.name)[0]
+
+
+def _chunks(read: Callable[[int], bytes]) -> Iterator[bytes]:
+    while chunk := read(_CHUNK_BYTES):
+        yield chunk
+
+
+def _error(response: httpx.Response) -> errors.SpokesmodelError:
+    try:
+        problem = response.json()
+        detail, code = str(problem["detail"]), str(problem["code"])
+    except (json.JSONDecodeError, KeyError, TypeError):
+        detail, code, problem = f"The server answered {response.status_code}.", "unexpected_answer", {}
+    if response.status_code == HTTPStatus.TOO_MANY_REQUESTS:
+        retry_after_s = float(response.headers.get("Retry-After", "1"))
+        return errors.QuotaExceeded(detail, retry_after_s=retry_after_s, code=code, param=problem.get("param"))
+    branch = _CLASS_BY_STATUS.get(response.status_code, errors.EngineFailed)
+    return branch(detail, code=code, param=problem.get("param"), retryable=bool(problem.get("retryable")))

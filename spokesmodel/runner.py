@@ -1,0 +1,308 @@
+"""The whole backend in one process and its workers: what the cloud's services do, done by threads.
+
+API Gateway is uvicorn with a bridge; SQS event sources, schedules and the asynchronous endpoint are threads; the
+functions are the same and called the same way. What is bound to what comes from ``template.yaml``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Final
+
+import uvicorn
+
+from services.adapters.local.clock import SystemClock
+from services.bootstrap import Services, bootstrap
+from services.domain.engine import EngineEvent, EngineKind
+from services.domain.errors import InvalidRequest, Unavailable
+from services.domain.job import JobStep
+from services.domain.wire import decode
+from services.settings import Settings
+from spokesmodel import template
+from spokesmodel.bell import Bells, RingingEngine, RingingJobStore
+from spokesmodel.endpoints import Endpoint, Heartbeats
+from spokesmodel.event_sources import EngineFeed, Handler, LambdaContext, Schedule, Source, StepSource
+from spokesmodel.first_start import first_key, install_avatars
+from spokesmodel.internal import InternalApp
+from spokesmodel.state_folder import API_KEY_FILE, StateFolder
+from spokesmodel.workers import Worker, WorkerState
+
+_log: Final = logging.getLogger("spokesmodel.runner")
+TEMPLATE: Final = Path(__file__).resolve().parent.parent / "template.yaml"
+_THREADS_A_BINDING: Final = 2  # where the template sets no concurrency
+_MAX_THREADS_A_BINDING: Final = 8
+_START_TIMEOUT_S: Final = 60.0
+_STOP_TIMEOUT_S: Final = 15.0
+_OLD_SCRATCH_S: Final = 600.0
+
+
+class LocalSystem:
+    """A running backend: ``with LocalSystem(settings) as system``. One a process, as the functions share a container.
+
+    Attributes:
+        url: Where the API listens.
+        api_key: Of the state folder's first tenant; ``is_new`` when it was made at this start.
+        services: The container that handlers and threads work with.
+    """
+
+    url: str
+    api_key: str
+    is_new: bool
+    services: Services
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        engines: Sequence[EngineKind] = (EngineKind.VIDEO,),
+        with_workers: bool = True,
+        quiet: bool = False,
+    ) -> None:
+        """``quiet``: workers log into the state folder and not to standard error."""
+        self._settings = settings
+        self._host = host
+        self._port = port
+        self._engines = tuple(engines)
+        self._with_workers = with_workers
+        self._quiet = quiet
+        self._stack = ExitStack()
+        self._bells = Bells()
+        self._token = secrets.token_urlsafe(32)
+        self._sources: list[Source] = []
+        self._api: uvicorn.Server | None = None
+        self._api_thread: threading.Thread | None = None
+        self.endpoints: list[Endpoint] = []
+
+    def __enter__(self) -> LocalSystem:
+        try:
+            self._start()
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop()
+
+    @property
+    def is_alive(self) -> bool:
+        return self._api_thread is not None and self._api_thread.is_alive()
+
+    def wait_for_workers(self, timeout_s: float = _START_TIMEOUT_S) -> None:
+        """Return when every worker can run attempts.
+
+        Raises:
+            Unavailable: Why one cannot, or ``engine_not_started``.
+        """
+        give_up_at = time.monotonic() + timeout_s
+        for endpoint in self.endpoints:
+            state = endpoint.wait_until_settled(give_up_at - time.monotonic())
+            if state is WorkerState.UNUSABLE and endpoint.worker.problem is not None:
+                raise endpoint.worker.problem
+            if state is not WorkerState.READY:
+                raise Unavailable(f"{endpoint.worker.name} did not start in time.", code="engine_not_started")
+
+    def _start(self) -> None:
+        folder = StateFolder(self._settings.state_dir)
+        self._stack.callback(folder.close)
+        listener = self._listen()
+        self.url = f"http://{_reachable(self._host)}:{listener.getsockname()[1]}"
+        spec = template.load(TEMPLATE)
+        for function in spec.functions.values():
+            for name, value in function.environment.items():
+                os.environ.setdefault(name, value)
+        self.services, jobs, engine = self._build()
+        # The folder is ours alone: whatever is claimed was claimed by a runner that is no more.
+        jobs.end_claims()
+        engine.end_claims()
+        self._clean_up()
+        install_avatars(self.services)
+        self.api_key, self.is_new = first_key(self.services, folder.path / API_KEY_FILE)
+
+        from lambdas import runtime
+
+        runtime.use_services(self.services)
+        self._stack.callback(runtime.use_services, None)
+        feed = self._bind(spec, engine)
+        self._serve_api(spec, listener, feed)
+        if self._with_workers:
+            self._start_workers(engine)
+        for source in self._sources:
+            source.start()
+        folder.tell_address(self.url)
+
+    def _listen(self) -> socket.socket:
+        try:
+            listener = socket.create_server((self._host, self._port), backlog=512)
+        except OSError as error:
+            raise Unavailable(
+                f"Cannot listen on {self._host}:{self._port}: {error.strerror}.", code="port_not_free", retryable=False
+            ) from error
+        self._stack.callback(listener.close)
+        return listener
+
+    def _build(self) -> tuple[Services, RingingJobStore, RingingEngine]:
+        settings, clock = self._settings, SystemClock()
+        if settings.public_url == Settings().public_url:
+            settings = replace(settings, public_url=self.url)
+        jobs = RingingJobStore(settings.state_dir / "jobs.sqlite", clock=clock, bells=self._bells)
+        engine = RingingEngine(
+            settings.state_dir / "engine.sqlite", clock=clock, num_instances=settings.num_workers, bells=self._bells
+        )
+        return bootstrap(settings, clock=clock, jobs=jobs, engine=engine), jobs, engine
+
+    def _clean_up(self) -> None:
+        from services.adapters.local.objects import FileObjectStore
+
+        if isinstance(self.services.objects, FileObjectStore):
+            self.services.objects.remove_scratch(older_than_s=_OLD_SCRATCH_S)
+
+    def _bind(self, spec: template.Template, engine: RingingEngine) -> EngineFeed:
+        """A thread, or a few, for each binding of the template; the one that hears the engine."""
+        lease_s = self._settings.lease_s
+        feed: EngineFeed | None = None
+        for binding in spec.queue_bindings:
+            function = spec.functions[binding.function]
+            handler, context = _handler(function), _contexts(function)
+            if binding.feed == "engine":
+                feed = EngineFeed(
+                    handler,
+                    context=context,
+                    engine=engine,
+                    batch_size=binding.batch_size,
+                    lease_s=lease_s,
+                    bell=self._bells.answers,
+                )
+                self._sources.append(feed)
+                continue
+            if binding.step is None:
+                raise InvalidRequest(
+                    f"{binding.queue} names neither a step nor a feed that this runner knows.",
+                    code="malformed_template",
+                )
+            step = JobStep(binding.step)
+            for _ in range(min(binding.max_concurrency or _THREADS_A_BINDING, _MAX_THREADS_A_BINDING)):
+                self._sources.append(
+                    StepSource(
+                        step,
+                        handler,
+                        context=context,
+                        services=self.services,
+                        batch_size=binding.batch_size,
+                        lease_s=max(lease_s, function.timeout_s),
+                        bell=self._bells.steps[step],
+                    )
+                )
+        for schedule in spec.schedules:
+            function = spec.functions[schedule.function]
+            self._sources.append(
+                Schedule(schedule.name, _handler(function), context=_contexts(function), every_s=schedule.every_s)
+            )
+        if feed is None:
+            raise InvalidRequest("No queue of the template has the feed `engine`.", code="malformed_template")
+        return feed
+
+    def _serve_api(self, spec: template.Template, listener: socket.socket, feed: EngineFeed) -> None:
+        from spokesmodel.bridge import create_app
+
+        def hear(body: bytes) -> None:
+            feed.hear(decode(EngineEvent, body))
+
+        app = InternalApp(create_app(spec, self.services), token=self._token, hear=hear)
+        config = uvicorn.Config(
+            app, lifespan="on", log_config=None, access_log=False, timeout_graceful_shutdown=3, server_header=False
+        )
+        self._api = uvicorn.Server(config)
+        self._api_thread = threading.Thread(target=self._api.run, args=([listener],), name="api", daemon=True)
+        self._api_thread.start()
+        give_up_at = time.monotonic() + _START_TIMEOUT_S
+        while not self._api.started:
+            if not self._api_thread.is_alive() or time.monotonic() > give_up_at:
+                raise Unavailable("The API did not start; see the log.", code="api_not_started")
+            time.sleep(0.005)
+
+    def _start_workers(self, engine: RingingEngine) -> None:
+        settings = self.services.settings
+        heartbeats = Heartbeats(engine, lease_s=settings.lease_s)
+        self._stack.callback(heartbeats.stop)
+        heartbeats.start()
+        environment = {
+            "SPOKESMODEL_STATE_DIR": str(settings.state_dir.absolute()),
+            "ENGINE_EVENTS_TOKEN": self._token,
+        }
+        for number in range(settings.num_workers):
+            worker = Worker(
+                f"worker-{number}",
+                engines=self._engines,
+                environment=environment,
+                scratch_dir=settings.state_dir.absolute() / "scratch" / f"worker-{number}",
+                events_url=f"{self.url}{InternalApp.PATH}",
+                log=self._worker_log(),
+            )
+            self.endpoints.append(
+                Endpoint(
+                    worker,
+                    engine,
+                    heartbeats,
+                    clock=self.services.clock,
+                    lease_s=settings.lease_s,
+                    bell=self._bells.attempts,
+                )
+            )
+        self._sources += self.endpoints
+
+    def _worker_log(self) -> IO[bytes] | None:
+        if not self._quiet:
+            return None
+        return self._stack.enter_context((self._settings.state_dir / "workers.log").open("ab"))
+
+    def _stop(self) -> None:
+        if self._api is not None:
+            self._api.should_exit = True
+        for source in self._sources:
+            source.tell_to_stop()
+        self._bells.ring_all()
+        give_up_at = time.monotonic() + _STOP_TIMEOUT_S
+        for source in self._sources:
+            source.join(max(0.1, give_up_at - time.monotonic()))
+        if self._api_thread is not None:
+            self._api_thread.join(max(0.1, give_up_at - time.monotonic()))
+        self._stack.close()
+
+
+def _handler(function: template.FunctionSpec) -> Handler:
+    module, _, name = function.handler.rpartition(".")
+    handler: Handler = getattr(importlib.import_module(module), name)
+    return handler
+
+
+def _contexts(function: template.FunctionSpec) -> Callable[[], LambdaContext]:
+    def make() -> LambdaContext:
+        return LambdaContext(
+            function_name=function.name,
+            aws_request_id=secrets.token_hex(16),
+            timeout_s=function.timeout_s,
+            memory_limit_in_mb=function.memory_mb,
+            started_at=time.monotonic(),
+        )
+
+    return make
+
+
+def _reachable(host: str) -> str:
+    return {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, host)
