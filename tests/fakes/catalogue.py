@@ -24,7 +24,7 @@ class FakeAvatarCatalogue:
 
     def list(self, tenant_id: str, *, cursor: str | None = None, limit: int = 50) -> Page[Avatar]:
         mine = [avatar for avatar in self._avatars.values() if avatar.tenant_id in (None, tenant_id)]
-        mine = [avatar for avatar in sorted(mine, key=lambda one: one.id, reverse=True)]
+        mine.sort(key=lambda one: one.id, reverse=True)
         after = [avatar for avatar in mine if cursor is None or avatar.id < cursor]
         return Page(items=tuple(after[:limit]), cursor=after[limit - 1].id if len(after) > limit else None)
 

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 from services.domain.engine import EngineKind
 from services.domain.errors import Conflict, InvalidRequest, NotFound
+from services.domain.ids import check_id
 from services.domain.job import Job, JobState, JobStep
 from services.ports.clock import Clock
 from services.ports.jobs import Page
@@ -112,8 +113,8 @@ class FakeJobStore:
 
 def _last_id(cursor: str) -> str:
     try:
-        return base64.urlsafe_b64decode(cursor).decode()
-    except ValueError as error:
+        return check_id(base64.urlsafe_b64decode(cursor).decode(), "job")
+    except (ValueError, InvalidRequest) as error:
         raise InvalidRequest(
             "The cursor is not one of this listing.", code="malformed_cursor", param="cursor"
         ) from error

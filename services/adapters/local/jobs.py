@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import sqlite3
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -15,6 +14,7 @@ from services.adapters.local.sqlite import Database, to_micros
 from services.domain import wire
 from services.domain.engine import EngineKind
 from services.domain.errors import Conflict, InvalidRequest, NotFound
+from services.domain.ids import check_id
 from services.domain.job import Job, JobState, JobStep
 from services.ports.clock import Clock
 from services.ports.jobs import Page
@@ -239,11 +239,8 @@ def _cursor(last_id: Any) -> str:
 
 def _last_id(cursor: str) -> str:
     try:
-        last_id = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
-    except (binascii.Error, UnicodeDecodeError, ValueError) as error:
-        raise InvalidRequest(
-            "The cursor is not one of this listing.", code="malformed_cursor", param="cursor"
-        ) from error
-    if _cursor(last_id) != cursor:
-        raise InvalidRequest("The cursor is not one of this listing.", code="malformed_cursor", param="cursor")
-    return last_id
+        padded = cursor + "=" * (-len(cursor) % 4)
+        return check_id(base64.b64decode(padded, altchars=b"-_", validate=True).decode(), "job")
+    except (ValueError, InvalidRequest) as error:  # binascii.Error and UnicodeError are ValueErrors
+        detail = "The cursor is not one of this listing."
+        raise InvalidRequest(detail, code="malformed_cursor", param="cursor") from error

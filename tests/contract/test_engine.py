@@ -1,0 +1,156 @@
+"""What every engine port does towards services; then the worker's side of the local queue."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from services.adapters.local.engine import SqliteEngine
+from services.domain.engine import AnswerState, EngineAnswer, EngineKind, EngineRequest
+from tests.fakes.clock import FakeClock
+from tests.fakes.engine import FakeEngine
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def queue(clock: FakeClock, tmp_path: Path) -> SqliteEngine:
+    return SqliteEngine(tmp_path / "engine.sqlite", clock=clock, num_instances=3)
+
+
+@pytest.fixture
+def request_1(clock: FakeClock) -> EngineRequest:
+    return EngineRequest(
+        kind=EngineKind.NOOP,
+        tenant_id="tenant_a",
+        job_id="job_1",
+        attempt=1,
+        storyboard_key="work/tenant_a/job_1/0/storyboard.json",
+        deadline_at=clock.now() + timedelta(hours=1),
+    )
+
+
+def answer_to(request: EngineRequest, state: AnswerState = AnswerState.SUCCEEDED) -> EngineAnswer:
+    return EngineAnswer(job_id=request.job_id, attempt=request.attempt, state=state, facts={"n": 1})
+
+
+@pytest.mark.parametrize("kind", EngineKind)
+def test_admission_is_twice_what_runs_at_once(queue, kind):
+    for engine in (FakeEngine(num_instances=3), queue):
+        assert engine.capacity(kind).max_outstanding == 6
+
+
+def test_admission_wakes_an_engine_that_is_scaled_to_zero():
+    assert FakeEngine(num_instances=0).capacity(EngineKind.VIDEO).max_outstanding == 1
+
+
+def test_started_attempt_is_claimed_once(queue, request_1):
+    queue.start(request_1)
+    claimed = queue.claim(lease_s=30)
+    assert claimed.request == request_1
+    assert queue.claim(lease_s=30) is None
+
+
+def test_attempt_started_twice_runs_once(queue, request_1):
+    queue.start(request_1)
+    queue.start(request_1)
+    queue.claim(lease_s=30)
+    assert queue.claim(lease_s=30) is None
+
+
+def test_attempt_started_again_after_its_answer_stays_answered(queue, request_1):
+    queue.start(request_1)
+    queue.claim(lease_s=30)
+    queue.answer(answer_to(request_1))
+    queue.claim_answers(limit=1, lease_s=30)
+    queue.heard("job_1", 1)
+    queue.start(request_1)
+    assert queue.claim(lease_s=30) is None
+    assert not queue.claim_answers(limit=1, lease_s=30)
+
+
+def test_attempts_are_claimed_first_come_first_served(queue, request_1, clock):
+    for job_id in ("job_9", "job_1", "job_5"):
+        queue.start(replace(request_1, job_id=job_id))
+        clock.advance(1)
+    assert [queue.claim(lease_s=30).request.job_id for _ in range(3)] == ["job_9", "job_1", "job_5"]
+
+
+def test_heartbeat_keeps_an_attempt(queue, request_1, clock):
+    queue.start(request_1)
+    claimed = queue.claim(lease_s=30)
+    clock.advance(20)
+    assert queue.heartbeat(claimed, lease_s=30)
+    clock.advance(20)
+    assert queue.claim(lease_s=30) is None
+
+
+def test_silent_worker_loses_its_attempt_to_the_next(queue, request_1, clock):
+    queue.start(request_1)
+    silent = queue.claim(lease_s=30)
+    clock.advance(31)
+    assert queue.claim(lease_s=30).request == request_1
+    assert not queue.heartbeat(silent, lease_s=30)
+    assert not queue.give_back(silent)
+
+
+def test_given_back_attempt_is_claimed_again(queue, request_1):
+    queue.start(request_1)
+    assert queue.give_back(queue.claim(lease_s=30))
+    assert queue.claim(lease_s=30).num_claims == 2
+
+
+def test_attempt_that_kills_three_workers_is_answered_engine_lost(queue, request_1, clock):
+    queue.start(request_1)
+    for _ in range(3):
+        assert queue.claim(lease_s=30) is not None
+        clock.advance(31)
+    assert queue.claim(lease_s=30) is None
+    [answer] = queue.claim_answers(limit=5, lease_s=30)
+    assert answer.state is AnswerState.FAILED
+    assert (answer.failure.code, answer.failure.retryable) == ("engine_lost", True)
+
+
+def test_lost_attempt_is_answered_when_no_worker_claims_any_more(queue, request_1, clock):
+    queue.start(request_1)
+    for _ in range(3):
+        queue.claim(lease_s=30)
+        clock.advance(31)
+    [answer] = queue.claim_answers(limit=5, lease_s=30)
+    assert answer.failure.code == "engine_lost"
+
+
+def test_first_answer_stands(queue, request_1):
+    queue.start(request_1)
+    queue.claim(lease_s=30)
+    assert queue.answer(answer_to(request_1))
+    assert not queue.answer(answer_to(request_1, AnswerState.FAILED))
+    assert list(queue.claim_answers(limit=5, lease_s=30)) == [answer_to(request_1)]
+
+
+def test_answer_comes_again_until_it_is_heard(queue, request_1, clock):
+    queue.start(request_1)
+    queue.claim(lease_s=30)
+    queue.answer(answer_to(request_1))
+    assert queue.claim_answers(limit=5, lease_s=30)
+    assert not queue.claim_answers(limit=5, lease_s=30)
+    queue.not_heard("job_1", 1, delay_s=2)
+    clock.advance(2)
+    assert queue.claim_answers(limit=5, lease_s=30)
+    clock.advance(31)
+    assert queue.claim_answers(limit=5, lease_s=30)
+    queue.heard("job_1", 1)
+    clock.advance(3600)
+    assert not queue.claim_answers(limit=5, lease_s=30)
+
+
+def test_attempts_survive_a_new_process(queue, request_1, clock, tmp_path):
+    queue.start(request_1)
+    again = SqliteEngine(tmp_path / "engine.sqlite", clock=clock, num_instances=1)
+    assert again.claim(lease_s=30).request == request_1
