@@ -6,15 +6,23 @@ the choice of facts and forms that fills the asked seconds is the same for both 
 """
 
 from services.domain.copywriting.checks import BriefLimits, Tone, check_brief
+from services.domain.copywriting.claims import foreign_claims
+from services.domain.copywriting.facts import plain
 from services.domain.copywriting.length import primary_language, spoken_characters
-from services.domain.copywriting.writer import TEMPLATE_LANGUAGES, write_from_template
+from services.domain.copywriting.scripts import is_written_in, writing_of
+from services.domain.copywriting.writer import TEMPLATE_LANGUAGES, fit_warnings, write_from_template
 
 __all__ = [
     "TEMPLATE_LANGUAGES",
     "BriefLimits",
     "Tone",
     "check_brief",
+    "fit_warnings",
+    "foreign_claims",
+    "is_written_in",
+    "plain",
     "primary_language",
     "spoken_characters",
     "write_from_template",
+    "writing_of",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Final
 
 from services.domain.brief import Brief
 from services.domain.copywriting.facts import plain
-from services.domain.errors import ContentRejected
+from services.domain.errors import ContentRejected, InvalidRequest
 
 # Bidirectional overrides and byte-order marks: invisible in a form, and able to reorder or hide what is read.
 _HIDDEN: Final = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")
@@ -42,23 +41,26 @@ def check_brief(brief: Brief, *, limits: BriefLimits | None = None, param: str =
         param: Where the brief stands in the request; the error's ``param`` starts with it.
 
     Raises:
-        ContentRejected: ``empty_product``, ``text_too_long``, ``too_many_facts``,
-            ``control_character``, ``duration_out_of_range``, ``unknown_tone``.
+        InvalidRequest: ``out_of_range`` (the seconds), ``unknown_tone``.
+        ContentRejected: ``nothing_to_say`` (no product), ``text_too_long``, ``too_many_facts``,
+            ``control_character``.
     """
     limits = limits or BriefLimits()
     if not any(character.isalnum() for character in plain(brief.product)):
         raise ContentRejected(
-            "The brief names no product; say in `product` what is sold.", code="empty_product", param=f"{param}.product"
+            "The brief names no product; say in `product` what is sold.",
+            code="nothing_to_say",
+            param=f"{param}.product",
         )
-    if not limits.min_duration_s <= brief.duration_s <= limits.max_duration_s or math.isnan(brief.duration_s):
-        raise ContentRejected(
+    if not limits.min_duration_s <= brief.duration_s <= limits.max_duration_s:  # NaN is not
+        raise InvalidRequest(
             f"duration_s is {brief.duration_s:g}; a script takes {limits.min_duration_s:g} to "
             f"{limits.max_duration_s:g} seconds.",
-            code="duration_out_of_range",
+            code="out_of_range",
             param=f"{param}.duration_s",
         )
     if brief.tone is not None and brief.tone not in tuple(Tone):
-        raise ContentRejected(
+        raise InvalidRequest(
             f"The tone {brief.tone!r} is not one of {', '.join(Tone)}.", code="unknown_tone", param=f"{param}.tone"
         )
     for name, items in (("benefits", brief.benefits), ("keywords", brief.keywords)):

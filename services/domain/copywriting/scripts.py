@@ -4,8 +4,32 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
+from typing import Final
 
-_BY_NAME = {"CJK": "Han", "HIRAGANA": "Japanese", "KATAKANA": "Japanese", "HANGUL": "Korean"}
+from services.domain.copywriting.length import primary_language
+
+_OF_LANGUAGE: Final = {
+    "zh": ("Han",),
+    "ja": ("Japanese", "Han"),
+    "ko": ("Korean",),
+    "ar": ("Arabic",),
+    "fa": ("Arabic",),
+    "ur": ("Arabic",),
+    "he": ("Hebrew",),
+    "el": ("Greek",),
+    "hi": ("Devanagari",),
+    "mr": ("Devanagari",),
+    "th": ("Thai",),
+    "ru": ("Cyrillic",),
+    "uk": ("Cyrillic",),
+    "bg": ("Cyrillic",),
+    "sr": ("Cyrillic", "Latin"),
+}
+_LATIN: Final = frozenset(
+    ("af", "ca", "cs", "cy", "da", "de", "en", "es", "et", "eu", "fi", "fr", "ga", "hr", "hu", "id", "is", "it", "lt")
+    + ("lv", "ms", "nl", "no", "pl", "pt", "ro", "sk", "sl", "sv", "sw", "tr", "vi")
+)
+_BY_NAME: Final = {"CJK": "Han", "HIRAGANA": "Japanese", "KATAKANA": "Japanese", "HANGUL": "Korean"}
 
 
 def writing_of(text: str) -> str | None:
@@ -23,3 +47,11 @@ def writing_of(text: str) -> str | None:
     if counts["Japanese"]:
         return "Japanese"
     return counts.most_common(1)[0][0] if counts else None
+
+
+def is_written_in(writing: str | None, language: str) -> bool:
+    """Whether a text in ``writing`` can be in ``language``; True for a language that is not listed."""
+    primary = primary_language(language)
+    if primary in _OF_LANGUAGE:
+        return writing in _OF_LANGUAGE[primary]
+    return writing == "Latin" if primary in _LATIN else True

@@ -11,7 +11,7 @@ from services.domain.copywriting.chinese.grammar import ChineseGrammar
 from services.domain.copywriting.english.grammar import EnglishGrammar
 from services.domain.copywriting.facts import Fact, FactRole, facts_of
 from services.domain.copywriting.length import primary_language, spoken_characters
-from services.domain.copywriting.scripts import writing_of
+from services.domain.copywriting.scripts import is_written_in, writing_of
 from services.domain.errors import ContentRejected
 
 TEMPLATE_LANGUAGES: Final = ("en", "zh")
@@ -77,9 +77,8 @@ def fit_warnings(duration_s: float, wanted_s: float) -> tuple[str, ...]:
 def _check_writing(facts: tuple[Fact, ...], language: str) -> None:
     """Names may be in any writing; sentences' parts may not."""
     text = " ".join(fact.text for fact in facts if fact.role in (FactRole.BENEFIT, FactRole.KEYWORD, FactRole.OFFER))
-    wanted = "Han" if language == "zh" else "Latin"
     found = writing_of(text)
-    if found is not None and found != wanted:
+    if found is not None and not is_written_in(found, language):
         raise ContentRejected(
             f"The facts are written in {found} letters and the script is to be in {language}; the template writer "
             "does not translate. Give the facts in the script's language.",

@@ -14,85 +14,84 @@ def _words(text: str) -> frozenset[str]:
 
 VERBS: Final = _words("""
 absorb achieve adapt add adjust alert align allow answer apply arrive attract automate avoid balance become begin
-believe bend cancel pause blend block boost bounce breathe brew brighten bring browse build burn buy calm capture carry catch
-celebrate change chat check choose clarify cleanse clear click close collaborate collect combine come complete connect
-convert cook create cuddle customise customize cut cushion dance deliver delight depart detangle detect develop dine
-discover dissolve do download draw dream drop dry earn ease eat elevate eliminate empower enable energise energize
-enhance enjoy ensure escape exfoliate experience explore extend fade fall feed feel fight fill find fit flatter float
-flow fold follow forget freshen gain generate get give glide go grab grow have heal hear help hide hold hug hydrate
-identify illuminate improve include increase inspire install integrate invite join keep know last laugh lead learn
-leave let lift live load look lose love maintain make manage meet melt mend minimise minimize moisturise moisturize
-monitor motivate move neutralise neutralize nourish offer optimise optimize organise organize outlast pamper pay
-perform personalise personalize pick plump polish prepare preserve prevent produce prolong protect prove provide
-publish pull purify push put raise reach read rebuild receive recharge recover recycle reduce refine refresh reinforce
-relax release relieve remember remind remove renew rent repel replace request require reserve resist respond restore
-reveal revive rinse save say scan schedule see sell send serve share shave shield show shrink sign simplify sing sip
-sit skip slide smell smooth snap soak soften solve soothe speak spend spread stay steam stick stop straighten
-strengthen stretch streamline suit survive swap sweep swim switch sync synchronise synchronize take talk taste teach
-tell thicken tighten transform translate treat trust try turn understand unite unlock unwind use vanish visit wake
-wash wear weigh welcome whiten win wipe withstand work worry write wick
+believe bend blend block boost bounce breathe brew brighten bring browse build burn buy calm cancel capture carry
+catch celebrate change chat check choose clarify cleanse clear click close collaborate collect combine come complete
+connect convert cook create cuddle cushion customise customize cut dance delight deliver depart detangle detect
+develop dine discover dissolve do download draw dream drop dry earn ease eat elevate eliminate empower enable energise
+energize enhance enjoy ensure escape exfoliate experience explore extend fade fall feed feel fight fill find fit
+flatter float flow fold follow forget freshen gain generate get give glide go grab grow have heal hear help hide hold
+hug hydrate identify illuminate improve include increase inspire install integrate invite join keep know last laugh
+lead learn leave let lift live load look lose love maintain make manage meet melt mend minimise minimize moisturise
+moisturize monitor motivate move neutralise neutralize nourish offer optimise optimize organise organize outlast
+pamper pause pay perform personalise personalize pick plump polish prepare preserve prevent produce prolong protect
+prove provide publish pull purify push put raise reach read rebuild receive recharge recover recycle reduce refine
+refresh reinforce relax release relieve remember remind remove renew rent repel replace request require reserve resist
+respond restore reveal revive rinse save say scan schedule see sell send serve share shave shield show shrink sign
+simplify sing sip sit skip slide smell smooth snap soak soften solve soothe speak spend spread stay steam stick stop
+straighten streamline strengthen stretch suit survive swap sweep swim switch sync synchronise synchronize take talk
+taste teach tell thicken tighten transform translate treat trust try turn understand unite unlock unwind use vanish
+visit wake wash wear weigh welcome whiten wick win wipe withstand work worry write
 """)
 
 # Words that are as often nouns: a verb only where what follows shows it.
 VERBS_OR_NOUNS: Final = _words("""
 age book care charge comfort control cover design dress drink drive end feature focus free fuel grip guard guide
 handle heat hike hint host light link lock love massage match mix order pack paint pair plan play plug power press
-print pump range refill repair report rest return ride roast run scale seal shape ship shop shine sleep slip smile
-sound spray stand start step stock store style support surprise time tone touch track trade train travel trim update
-upgrade view walk warm watch wrap zip result rate
+print pump range rate refill repair report rest result return ride roast run scale seal shape shine ship shop sleep
+slip smile sound spray stand start step stock store style support surprise time tone touch track trade train travel
+trim update upgrade view walk warm watch wrap zip
 """)
 
 BE_AND_MODALS: Final = _words("""
-is are was were isn't aren't has have hasn't haven't can can't cannot will won't does doesn't do don't must should
-may might could would
+are aren't can can't cannot could do does doesn't don't has hasn't have haven't is isn't may might must should was
+were will won't would
 """)
 
 PRONOUN_STARTS: Final = _words("""
-it they you we i he she this that these those everyone everybody nobody there it's they're you're we're you'll we'll
-it'll they'll you've we've here's there's that's what's i'm who what when where why how
+everybody everyone he here's how i i'm it it'll it's nobody she that that's there there's these they they'll they're
+this those we we'll we're we've what what's when where who why you you'll you're you've
 """)
 
 DETERMINERS: Final = _words("""
-a an the your our their its my his her this that these those every each all any some both many several few more
-most up over under plenty lots unlimited enough half double triple multiple two three four five six seven eight nine
-ten twelve twenty hundreds thousands
+a all an any both double each eight enough every few five four half her his hundreds its lots many more most multiple
+my nine our over plenty seven several six some ten that the their these this those thousands three triple twelve
+twenty two under unlimited up your
 """)
 
 NEGATIONS: Final = _words("no zero never")
 
 PREPOSITIONS: Final = _words("""
-for with without in from by on under at of to into onto over after before during through across between within
-against around near off as like per via behind beside above below inside outside until since while when if that which
-who whose where because so and or but than
+above across after against and around as at because before behind below beside between but by during for from if in
+inside into like near of off on onto or outside over per since so than that through to under until via when where
+which while who whose with within without
 """)
 
 VERB_COMPLEMENTS: Final = _words("""
-a an the your our their its my his her this that these those every each all any some both many you it them us me him
-up out off on away down in back better faster longer more less smarter easier easily well great good fast quickly
-together anywhere anytime everywhere everything anything yourself outside inside free natural true like with without
-to for from at by under through around
+a all an any anything anytime anywhere around at away back better both by down each easier easily every everything
+everywhere fast faster for free from good great her him his in inside it its less like longer many me more my natural
+off on our out outside quickly smarter some that the their them these this those through to together true under up us
+well with without you your yourself
 """)
 
 ADJECTIVES: Final = _words("""
-affordable airy antibacterial authentic automatic beautiful big bold breathable bright calm calming certified classic
-clean clear comfortable comfy compact convenient cordless cosy cozy cool cooling creamy creative crisp crunchy
-custom dairy-free decaf deep delicate delicious detachable discreet dry durable dye-free easy eco eco-friendly
-effective efficient elastic elegant energising energizing ergonomic ethical everyday exclusive extra fair
-family-friendly fast fine firm flat flexible foldable fresh fragrance-free full gentle genuine glossy glowing
-gluten-free good gorgeous great green halal handcrafted handmade handy happy healthy heavy-duty high honest hot
-hygienic hypoallergenic iconic ideal indoor innovative insulated instant intense intuitive invisible juicy kind
-kosher large lasting lean light lightweight local long long-lasting loose low luxurious luxury matte mild minimal
-minimalist mobile modern modular natural neat neutral new nice nutritious odourless odorless offline old-school
-organic original outdoor padded perfect personal playful plush portable powerful practical precise premium private
-professional proud pure quick quiet ready real rechargeable recyclable recycled refillable refined refreshing
-reliable removable resistant reusable rich robust romantic roomy rugged safe satin scalable scented seamless secure
-sensitive sheer shiny short shower-ready silent silky simple sleek slim slip-resistant small smart smooth snug soft
-soothing solid spacious sparkling special spicy stable stain-resistant stretchy strong stunning sturdy stylish
-subtle sugar-free supple supportive sustainable sweet swift tasty tailored thick thin tidy timeless tiny tough
-toxin-free traceable traditional transparent trendy trusted unique unisex unscented upbeat vegan vegetarian versatile vibrant
-vintage warm washable waterproof weatherproof well-made wide wild windproof wireless wrinkle-free young zesty free
-unbreakable adjustable available aromatic balanced award-winning non-greasy non-sticky dermatologist-tested
-cruelty-free dishwasher-safe
+adjustable affordable airy antibacterial aromatic authentic automatic available award-winning balanced beautiful big
+bold breathable bright calm calming certified classic clean clear comfortable comfy compact convenient cool cooling
+cordless cosy cozy creamy creative crisp cruelty-free crunchy custom dairy-free decaf deep delicate delicious
+dermatologist-tested detachable discreet dishwasher-safe dry durable dye-free easy eco eco-friendly effective
+efficient elastic elegant energising energizing ergonomic ethical everyday exclusive extra fair family-friendly fast
+fine firm flat flexible foldable fragrance-free free fresh full gentle genuine glossy glowing gluten-free good
+gorgeous great green halal handcrafted handmade handy happy healthy heavy-duty high honest hot hygienic hypoallergenic
+iconic ideal indoor innovative instant insulated intense intuitive invisible juicy kind kosher large lasting lean
+light lightweight local long long-lasting loose low luxurious luxury matte mild minimal minimalist mobile modern
+modular natural neat neutral new nice non-greasy non-sticky nutritious odorless odourless offline old-school organic
+original outdoor padded perfect personal playful plush portable powerful practical precise premium private
+professional proud pure quick quiet ready real rechargeable recyclable recycled refillable refined refreshing reliable
+removable resistant reusable rich robust romantic roomy rugged safe satin scalable scented seamless secure sensitive
+sheer shiny short shower-ready silent silky simple sleek slim slip-resistant small smart smooth snug soft solid
+soothing spacious sparkling special spicy stable stain-resistant stretchy strong stunning sturdy stylish subtle
+sugar-free supple supportive sustainable sweet swift tailored tasty thick thin tidy timeless tiny tough toxin-free
+traceable traditional transparent trendy trusted unbreakable unique unisex unscented upbeat vegan vegetarian versatile
+vibrant vintage warm washable waterproof weatherproof well-made wide wild windproof wireless wrinkle-free young zesty
 """)
 
 ADJECTIVE_ENDINGS: Final = (
@@ -102,61 +101,60 @@ ADJECTIVE_ENDINGS: Final = (
 )  # fmt: skip
 
 PARTICIPLES: Final = _words("""
-made built woven handwoven hand-woven sewn grown brewed cut worn known born driven proven chosen knit spun hand-cut
-hand-tied hand-sewn hand-knit handcrafted handmade loved trusted backed powered inspired designed crafted tested
-approved recommended rated roasted infused enriched packed filled lined coated based certified sourced picked
-developed tailored engineered produced prepared cooked baked fermented aged dyed printed stitched finished delivered
-shipped hosted encrypted located housed surrounded set fitted equipped featured awarded blended balanced formulated
-ready suited used run served wrapped shaped cut-out dermatologically clinically ethically sustainably responsibly
-locally freshly
+aged approved awarded backed baked balanced based blended born brewed built certified chosen clinically coated cooked
+crafted cut cut-out delivered dermatologically designed developed driven dyed encrypted engineered enriched equipped
+ethically featured fermented filled finished fitted formulated freshly grown hand-cut hand-knit hand-sewn hand-tied
+hand-woven handcrafted handmade handwoven hosted housed infused inspired knit known lined locally located loved made
+packed picked powered prepared printed produced proven rated ready recommended responsibly roasted run served set sewn
+shaped shipped sourced spun stitched suited surrounded sustainably tailored tested trusted used worn woven wrapped
 """)
 
 MASS_NOUNS: Final = _words("""
-comfort support protection hydration coverage control quality shipping delivery life storage volume shine hold grip
-cushioning insulation flavor flavour taste sound sleep care advice service access security privacy freedom confidence
-energy power space light water leather cotton wool merino linen silk wood bamboo oak steel glass ceramic porcelain
-hair skin coffee tea chocolate breakfast parking wifi wi-fi internet cancellation installation training onboarding
-checkout pricing billing tracking setup time money precision performance speed style elegance warmth freshness fun
-peace mind luxury transparency reporting automation payment moisture nutrition sunscreen shampoo conditioner skincare
-makeup clothing footwear jewellery jewelry furniture luggage bedding software hardware encryption compliance
-maintenance ventilation lighting heating noise cancelling noise-cancelling uptime bandwidth caffeine sugar protein
-fibre fiber collagen keratin retinol aloe denim suede rubber foam silicone stainless titanium packaging wrapping
-housekeeping laundry yoga wellness relief growth balance focus motivation
+access advice aloe automation balance bamboo bandwidth bedding billing breakfast caffeine cancellation cancelling care
+ceramic checkout chocolate clothing coffee collagen comfort compliance conditioner confidence control cotton coverage
+cushioning delivery denim elegance encryption energy fiber fibre flavor flavour foam focus footwear freedom freshness
+fun furniture glass grip growth hair hardware heating hold housekeeping hydration installation insulation internet
+jewellery jewelry keratin laundry leather life light lighting linen luggage luxury maintenance makeup merino mind
+moisture money motivation noise noise-cancelling nutrition oak onboarding packaging parking payment peace performance
+porcelain power precision pricing privacy protection protein quality relief reporting retinol rubber security service
+setup shampoo shine shipping silicone silk skin skincare sleep software sound space speed stainless steel storage
+style suede sugar sunscreen support taste tea time titanium tracking training transparency uptime ventilation volume
+warmth water wellness wi-fi wifi wood wool wrapping yoga
 """)
 
 COUNT_NOUNS: Final = _words("""
-guarantee warranty trial lining sole insole heel upper toe strap handle lid case cover design formula texture finish
-fit battery motor screen display camera app dashboard interface editor calendar planner library team bar pool spa
-terrace view garden gym restaurant room suite kitchen bed roof rooftop lobby location cap base parting fringe hairline
-band clip comb brush kit set pack box bag bottle jar pump tube refill blend roast recipe plan pass card account
-subscription membership discount voucher sample gift code filter lens frame stand mount cable plug port charger timer
-alarm mode option solution collection range choice selection touch look feel glow scent fragrance serum cream cleanser
-mask shade color colour palette tool platform system assistant engine tracker sensor seat chair desk mattress pillow
-blanket zip pocket hood collar sleeve waistband waist hem silhouette weave knit membrane layer midsole outsole shoe
-sneaker boot sandal wig hotel shop mug cup grinder kettle machine device watch ring necklace bracelet coat jacket shirt
-dress skirt toothbrush razor towel lamp speaker headset backpack suitcase wallet bike scooter helmet tent bottle
-course lesson class workshop newsletter guide service centre center aftertaste story smile partner price fee network
-lace-front nozzle applicator dropper balm lotion toner mist spray perfume lipstick mascara report export integration
-inbox chatbot consultation fitting appointment certificate concierge sauna balcony shuttle courtyard playground
+account aftertaste alarm app applicator appointment assistant backpack bag balcony balm band bar base battery bed bike
+blanket blend boot bottle box bracelet brush cable calendar camera cap card case center centre certificate chair
+charger chatbot choice class cleanser clip coat code collar collection color colour comb concierge consultation course
+courtyard cover cream cup dashboard design desk device discount display dress dropper editor engine export fee feel
+filter finish fit fitting formula fragrance frame fringe garden gift glow grinder guarantee guide gym hairline handle
+headset heel helmet hem hood hotel inbox insole integration interface jacket jar kettle kit kitchen knit lace-front
+lamp layer lens lesson library lid lining lipstick lobby location look lotion machine mascara mask mattress membership
+membrane midsole mist mode motor mount mug necklace network newsletter nozzle option outsole pack palette parting
+partner pass perfume pillow plan planner platform playground plug pocket pool port price pump range razor recipe
+refill report restaurant ring roast roof rooftop room sample sandal sauna scent scooter screen seat selection sensor
+serum service set shade shirt shoe shop shuttle silhouette skirt sleeve smile sneaker sole solution spa speaker spray
+stand story strap subscription suitcase suite system team tent terrace texture timer toe toner tool toothbrush touch
+towel tracker trial tube upper view voucher waist waistband wallet warranty watch weave wig workshop zip
 """)
 
 # Last words that end in s and are one thing all the same.
 SINGULAR_IN_S: Final = _words("""
-glass dress lens bus canvas mattress wellness fitness express plus atlas oasis bra business access class process
-address analytics gas iris cactus news physics mathematics series saas campus status bonus focus virus lotus hibiscus
-citrus venus texas paris chris bliss moss boss cross chess press success princess loss grass mass pass kiss swiss
-compass harness darkness softness freshness happiness kindness tennis basis chassis oasis logistics always
+access address always analytics atlas basis bliss bonus boss bra bus business cactus campus canvas chassis chess chris
+citrus class compass cross darkness dress express fitness focus freshness gas glass grass happiness harness hibiscus
+iris kindness kiss lens logistics loss lotus mass mathematics mattress moss news oasis paris pass physics plus press
+princess process saas series softness status success swiss tennis texas venus virus wellness
 """)
 
 # Capitalised wherever they stand.
 PROPER_WORDS: Final = _words("""
-italian italy french france german germany spanish spain portuguese portugal japanese japan chinese china korean korea
-swiss switzerland danish denmark swedish sweden norwegian norway nordic scandinavian british english scottish irish
-welsh dutch belgian austrian polish greek turkish egyptian indian thai vietnamese brazilian brazil colombian colombia
-ethiopian ethiopia kenyan kenya american america european europe african africa asian asia australian mexican peruvian
-alpine mediterranean atlantic pacific arctic monday tuesday wednesday thursday friday saturday sunday january february
-march april may june july august september october november december christmas easter halloween ramadan diwali
-valentine valentine's bluetooth internet wifi i
+africa african alpine america american april arctic asia asian atlantic august australian austrian belgian bluetooth
+brazil brazilian british china chinese christmas colombia colombian danish december denmark diwali dutch easter
+egyptian english ethiopia ethiopian europe european february france french friday german germany greek halloween i
+indian internet irish italian italy january japan japanese july june kenya kenyan korea korean march may mediterranean
+mexican monday nordic norway norwegian november october pacific peruvian polish portugal portuguese ramadan saturday
+scandinavian scottish september spain spanish sunday sweden swedish swiss switzerland thai thursday tuesday turkish
+valentine valentine's vietnamese wednesday welsh wifi
 """) - _words("may march internet wifi")
 
 TITLE_SMALL_WORDS: Final = _words("a an the and or but of in on at to for with from by as per vs off up")
