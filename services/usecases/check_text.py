@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from services.domain import copywriting
 from services.domain.brief import Brief
 from services.domain.errors import ContentRejected, InvalidRequest
 from services.settings import Settings
@@ -34,12 +35,11 @@ def check_brief(brief: Brief, settings: Settings, *, param: str = "brief") -> No
     """Nothing, when the brief names a product and keeps the limits.
 
     Raises:
-        InvalidRequest: ``out_of_range``, ``malformed_language``.
-        ContentRejected: ``nothing_to_say``, ``text_too_long``.
+        InvalidRequest: ``out_of_range``, ``unknown_tone``, ``malformed_language``.
+        ContentRejected: ``nothing_to_say``, ``text_too_long``, ``too_many_facts``, ``control_character``.
     """
-    check_text(brief.product, settings, param=f"{param}.product")
     check_language(brief.language, param=f"{param}.language")
-    check_in_range(f"{param}.duration_s", brief.duration_s, 1, settings.max_audio_s)
+    copywriting.check_brief(brief, param=param)
     facts = (brief.product, brief.brand, brief.audience, brief.offer, brief.price, brief.call_to_action)
     num_characters = sum(len(fact) for fact in (*facts, *brief.keywords, *brief.benefits) if fact is not None)
     if num_characters > settings.max_text_characters:

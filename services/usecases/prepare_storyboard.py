@@ -120,7 +120,13 @@ def _speech(
     if speech.brief is not None:
         from services.usecases.write_script import write_script  # with it come the tables of every language
 
-        script = write_script(speech.brief, voice=voice, language_model=language_model)
+        script = write_script(
+            speech.brief,
+            voice=voice,
+            language_model=language_model,
+            speed=speech.voice.speed,
+            pause_s=speech.voice.pause_s,
+        )
         return SpeechShot(script=script, voice=speech.voice, language=speech.language or script.language)
     text = speech.text or ""
     script = Script(

@@ -68,7 +68,7 @@ def write_script(
     Raises:
         InvalidRequest: ``out_of_range``, ``unknown_tone``.
         ContentRejected: ``nothing_to_say``, ``text_too_long``, ``too_many_facts``, ``control_character``;
-            ``language_mismatch`` (the voice speaks another language); ``language_not_written``,
+            ``language_not_spoken`` (the voice speaks another language); ``language_not_written``,
             ``facts_in_other_language`` (template writer); ``language_model_refused``.
         EngineFailed: ``script_not_usable``, when the model's answers were refused and no template speaks the language.
         Unavailable: ``language_model_unavailable``, likewise.
@@ -78,7 +78,7 @@ def write_script(
     if voice and primary_language(voice.language) != language:
         raise ContentRejected(
             f"The voice {voice.id} speaks {voice.language}, and the brief asks for {brief.language}.",
-            code="language_mismatch",
+            code="language_not_spoken",
             param="brief.language",
         )
     rate = (voice.characters_per_s if voice else _USUAL_RATES.get(language, _USUAL_RATE)) * speed

@@ -25,9 +25,9 @@ _OF_LANGUAGE: Final = {
     "bg": ("Cyrillic",),
     "sr": ("Cyrillic", "Latin"),
 }
-_LATIN: Final = frozenset(
-    ("af", "ca", "cs", "cy", "da", "de", "en", "es", "et", "eu", "fi", "fr", "ga", "hr", "hu", "id", "is", "it", "lt")
-    + ("lv", "ms", "nl", "no", "pl", "pt", "ro", "sk", "sl", "sv", "sw", "tr", "vi")
+_LATIN: Final = (
+    *("af", "ca", "cs", "cy", "da", "de", "en", "es", "et", "eu", "fi", "fr", "ga", "hr", "hu", "id", "is", "it"),
+    *("lt", "lv", "ms", "nl", "no", "pl", "pt", "ro", "sk", "sl", "sv", "sw", "tr", "vi"),
 )
 _BY_NAME: Final = {"CJK": "Han", "HIRAGANA": "Japanese", "KATAKANA": "Japanese", "HANGUL": "Korean"}
 
