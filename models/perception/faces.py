@@ -138,7 +138,7 @@ def _bounded(picture_rgb: Picture) -> tuple[Picture, float]:
     if scale == 1.0:
         return picture_rgb, scale
     size = (max(1, round(width * scale)), max(1, round(height * scale)))
-    return cv2.resize(picture_rgb, size, interpolation=cv2.INTER_AREA), scale
+    return np.asarray(cv2.resize(picture_rgb, size, interpolation=cv2.INTER_AREA), np.uint8), scale
 
 
 def _plausible(points: NDArray[np.float32], crop: Crop) -> bool:

@@ -66,7 +66,7 @@ class Landmarker:
         import cv2
 
         view, matrix = _cut(picture_rgb, crop)
-        outputs = sorted(self._model(view.astype(np.float32) / 255), key=lambda output: -output.size)
+        outputs = sorted(self._model(np.divide(view, 255, dtype=np.float32)), key=lambda output: -output.size)
         mesh = outputs[0].reshape(468, 3).copy()
         inverse = cv2.invertAffineTransform(matrix)
         mesh[:, :2] = mesh[:, :2] @ inverse[:, :2].T + inverse[:, 2]
@@ -85,7 +85,7 @@ def _cut(picture_rgb: Picture, crop: Crop) -> tuple[Picture, NDArray[np.float64]
     matrix = np.array([[cos, sin, half - cos * crop.x - sin * crop.y], [-sin, cos, half + sin * crop.x - cos * crop.y]])
     shrink = int(crop.side // (2 * _SIZE))
     if shrink < 2:
-        return cv2.warpAffine(picture_rgb, matrix, (_SIZE, _SIZE), flags=cv2.INTER_LINEAR), matrix
+        return np.asarray(cv2.warpAffine(picture_rgb, matrix, (_SIZE, _SIZE)), np.uint8), matrix
     reach = crop.side * 0.75
     left, top = (max(0, int(value - reach)) for value in (crop.x, crop.y))
     part = picture_rgb[top : int(crop.y + reach) + 1, left : int(crop.x + reach) + 1]
@@ -95,7 +95,7 @@ def _cut(picture_rgb: Picture, crop: Crop) -> tuple[Picture, NDArray[np.float64]
     shifted = matrix.copy()
     shifted[:, 2] += matrix[:, :2] @ (np.array([left, top]) + (factor - 1) / 2)
     shifted[:, :2] *= factor
-    return cv2.warpAffine(small, shifted, (_SIZE, _SIZE), flags=cv2.INTER_LINEAR), matrix
+    return np.asarray(cv2.warpAffine(small, shifted, (_SIZE, _SIZE)), np.uint8), matrix
 
 
 def landmarks_of(points: Points, confidence: float) -> FaceLandmarks:

@@ -1,0 +1,75 @@
+"""Tells the person from what is behind them."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.perception.tflite import TfliteModel
+
+_GUIDE_SIDE_PX: Final = 1024  # the filter works at this size at most; finer edges come from the guide itself
+_RADIUS: Final = 0.012  # of the long side
+_EPSILON: Final = 2e-4
+
+
+class PersonSegmenter:
+    """Mattes of people; holds the networks. Not safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._square = TfliteModel("person-matte")
+        self._wide = TfliteModel("person-matte-landscape")
+
+    def matte(self, picture_rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """How much of each pixel is person, float32 (height, width) from 0 to 1, edges following the picture's."""
+        import cv2
+
+        height, width = picture_rgb.shape[:2]
+        model = self._wide if width > 1.4 * height else self._square
+        small = cv2.resize(picture_rgb, model.input_size, interpolation=cv2.INTER_AREA)
+        coarse = model(np.divide(small, 255, dtype=np.float32))[0].reshape(model.input_size[::-1])
+        scale = min(1.0, _GUIDE_SIDE_PX / max(height, width))
+        size = (max(1, round(width * scale)), max(1, round(height * scale)))
+        guide = cv2.resize(picture_rgb, size, interpolation=cv2.INTER_AREA)
+        matte = cv2.resize(coarse.astype(np.float32), size, interpolation=cv2.INTER_CUBIC)
+        small_gain, small_offset = _guided(np.divide(guide, 255, dtype=np.float32), np.asarray(matte, np.float32))
+        full = np.divide(picture_rgb, 255, dtype=np.float32)
+        gain, offset = (cv2.resize(part, (width, height)) for part in (small_gain, small_offset))
+        sharp = np.einsum("hwc,hwc->hw", gain, full) + offset
+        return np.asarray(np.clip((sharp - 0.1) / 0.8, 0, 1), np.float32)
+
+
+@cache
+def _shared() -> PersonSegmenter:
+    return PersonSegmenter()
+
+
+def person_matte(picture_rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """``PersonSegmenter.matte`` with one set of networks for the process."""
+    return _shared().matte(picture_rgb)
+
+
+def _guided(guide: NDArray[np.float32], matte: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Coefficients of the colour guided filter (He, Sun and Tang 2013, section 3.4): gain (h, w, 3), offset (h, w)."""
+    import cv2
+
+    radius = max(2, round(_RADIUS * max(matte.shape)))
+
+    def mean(values: NDArray[np.float32]) -> NDArray[np.float32]:
+        return np.asarray(cv2.blur(values, (2 * radius + 1,) * 2), np.float32)
+
+    guide_mean, matte_mean = mean(guide), mean(matte)
+    covariance = mean(guide * matte[..., None]) - guide_mean * matte_mean[..., None]
+    products = [mean(guide[..., i] * guide[..., j]) - guide_mean[..., i] * guide_mean[..., j] for i, j in _PAIRS]
+    variance = np.empty((*matte.shape, 3, 3), np.float32)
+    for (i, j), product in zip(_PAIRS, products, strict=True):
+        variance[..., i, j] = variance[..., j, i] = product
+    variance += _EPSILON * np.eye(3, dtype=np.float32)
+    gain = np.linalg.solve(variance, covariance[..., None])[..., 0].astype(np.float32)
+    offset = matte_mean - np.einsum("hwc,hwc->hw", gain, guide_mean)
+    return mean(gain), mean(np.asarray(offset, np.float32))
+
+
+_PAIRS: Final = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))

@@ -1,0 +1,236 @@
+"""The face renderer of the mesh engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.perception.face import FaceLandmarks
+from models.talking_head.mesh import head as head_motion
+from models.talking_head.mesh import lips
+from models.talking_head.mesh.grid import Field, Grid, warped
+from models.talking_head.mesh.interior import Interior, build_interior
+from models.talking_head.mesh.lids import Lid, close_lid, find_lids
+from models.talking_head.mesh.mouth import Layers, draw_mouth
+from models.talking_head.tracks import HeadTrack, MouthTrack
+from models.video.yuv import planes
+
+Frame = NDArray[np.uint8]
+
+_CELLS_A_MOUTH: Final = 9.0  # grid cells in half a resting mouth: finer than any motion but the lip edges
+_TURNED_FROM, _TURNED_TO = np.radians(25.0), np.radians(50.0)
+_TURNED_STRENGTH: Final = 0.45
+_WIDE_OPEN: Final = 0.55
+_SMALL_FACE_PX: Final = 80
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeshState:
+    """One source frame, ready to speak; see ``PortraitState``.
+
+    Attributes:
+        upper, lower: Bases of the two layers, (motions, rows * columns * 2), pixels.
+        upper_edge, lower_edge: The same bases at the lip edges, (motions, points * 2).
+        below: Cells of the layer below the mouth line.
+        strength: Factor on every motion, under 1 for turned faces.
+    """
+
+    region: tuple[int, int, int, int]
+    warnings: tuple[str, ...]
+    source: Frame
+    landmarks: FaceLandmarks
+    grid: Grid
+    mouth: lips.LipFrame
+    upper: Field
+    lower: Field
+    upper_edge: Field
+    lower_edge: Field
+    anchors: Field
+    below: NDArray[np.bool_]
+    interior: Interior
+    lids: tuple[Lid, ...]
+    strength: float
+    pixels: Field
+    chroma_pixels: Field
+
+
+class MeshRenderer:
+    """Warps the picture's own face; implements ``FaceRenderer``. Holds no state of its own."""
+
+    def prepare(
+        self, frame: Frame, landmarks: FaceLandmarks, *, previous: MeshState | None = None, moving: bool = False
+    ) -> MeshState:
+        """See ``FaceRenderer.prepare``. Warnings: ``turned_face``, ``mouth_wide_open``, ``small_face``."""
+        luma = planes(frame).y
+        size = (luma.shape[1], luma.shape[0])
+        mouth = lips.lip_frame(landmarks, luma)
+        grid = _grid(landmarks, mouth, size, moving)
+        outline = head_motion.outside_face(landmarks, grid, mouth.unit_px)
+        upper, lower = lips.mouth_fields(mouth, grid, outline)
+        edge = _border_fade(grid)
+        upper, lower = upper * edge, lower * edge
+        if not moving:
+            shared = head_motion.head_fields(landmarks, grid, size)
+            upper, lower = np.concatenate([shared, upper]), np.concatenate([shared, lower])
+        x, y = grid.centres()
+        u, v = mouth.to_uv(x, y)
+        edges = [mouth.to_pixels(lips.EDGE_U, line) for line in (mouth.upper, mouth.lower)]
+        anchors = np.stack([mouth.origin, mouth.origin - mouth.across, mouth.origin + mouth.across])
+        turned = float(np.clip((abs(landmarks.yaw) - _TURNED_FROM) / (_TURNED_TO - _TURNED_FROM), 0, 1))
+        region = (grid.left, grid.top, min(size[0], grid.left + grid.width), min(size[1], grid.top + grid.height))
+        return MeshState(
+            region=region,
+            warnings=_warnings(landmarks, mouth),
+            source=frame,
+            landmarks=landmarks,
+            grid=grid,
+            mouth=mouth,
+            upper=upper.reshape(len(upper), -1),
+            lower=lower.reshape(len(lower), -1),
+            upper_edge=_sampled(grid, upper, edges[0]),
+            lower_edge=_sampled(grid, lower, edges[1]),
+            anchors=_sampled(grid, upper[: -len(lips.MOTIONS)], anchors)
+            if not moving
+            else np.zeros((0, 6), np.float32),
+            below=v > np.interp(u, lips.EDGE_U, mouth.meeting),
+            interior=build_interior(mouth, frame, previous.interior.palette if previous else None),
+            lids=() if moving else find_lids(landmarks, frame),
+            strength=1 - (1 - _TURNED_STRENGTH) * turned,
+            pixels=_pixels(region, 1),
+            chroma_pixels=_pixels(region, 2),
+        )
+
+    def render(self, state: MeshState, mouth: MouthTrack, head: HeadTrack | None, index: int, out: Frame) -> None:
+        """See ``FaceRenderer.render``."""
+        grid = state.grid
+        moves_head = len(state.anchors) > 0
+        coefficients = _mouth_coefficients(state, mouth, index)
+        if moves_head:
+            coefficients = np.concatenate([_head_coefficients(state, head, index), coefficients])
+        shape = (grid.rows, grid.columns, 2)
+        back_upper = grid.inverse((coefficients @ state.upper).reshape(shape))
+        back_lower = grid.inverse((coefficients @ state.lower).reshape(shape))
+        back = np.where(state.below[..., None], back_lower, back_upper)
+        places = _warp(state, back, out)
+        motion = (coefficients[: len(state.anchors)] @ state.anchors).reshape(3, 2) if moves_head else np.zeros((3, 2))
+        layers = Layers(
+            upper=back_upper,
+            lower=back_lower,
+            upper_edge=state.mouth.to_pixels(lips.EDGE_U, state.mouth.upper)
+            + (coefficients @ state.upper_edge).reshape(-1, 2),
+            lower_edge=state.mouth.to_pixels(lips.EDGE_U, state.mouth.lower)
+            + (coefficients @ state.lower_edge).reshape(-1, 2),
+            moved=motion.astype(np.float32),
+        )
+        strength = state.strength
+        draw_mouth(
+            state.source,
+            out,
+            state.region,
+            grid,
+            state.mouth,
+            state.interior,
+            layers,
+            aperture=float(mouth.aperture[index]) * strength,
+            tongue=float(mouth.tongue[index]),
+            pucker=float(mouth.pucker[index]),
+        )
+        if head is not None and moves_head and head.blink[index] > 0.01:
+            for lid in state.lids:
+                x0, y0, x1, y1 = lid.box
+                view = places[y0 - state.region[1] : y1 - state.region[1], x0 - state.region[0] : x1 - state.region[0]]
+                close_lid(lid, float(head.blink[index]), view, state.source, out)
+
+
+def _grid(landmarks: FaceLandmarks, mouth: lips.LipFrame, size: tuple[int, int], moving: bool) -> Grid:
+    cell = max(2, int(mouth.unit_px / _CELLS_A_MOUTH) // 2 * 2)
+    if moving:
+        centre, half = mouth.to_pixels(np.zeros(1, np.float32), np.array([0.5], np.float32))[0], 3.2 * mouth.unit_px
+        low, high = centre - half, centre + half
+    else:
+        oval = landmarks.points[:, :2]
+        centre = oval.mean(0)
+        reach = np.abs(oval - centre).max() * head_motion.REACH
+        low, high = centre - reach, centre + reach
+    low = np.clip(low, 0, size)
+    high = np.clip(high, 0, size)
+    left, top = (int(value) // 2 * 2 for value in low)
+    columns, rows = (max(4, int((high[axis] - start) // cell)) for axis, start in ((0, left), (1, top)))
+    return Grid(left=left, top=top, cell=cell, columns=columns, rows=rows)
+
+
+def _border_fade(grid: Grid) -> Field:
+    """Brings every field to nothing at the region's border, so that the warp ends in untouched pixels."""
+    x = np.minimum(np.arange(grid.columns), np.arange(grid.columns)[::-1]) / 4
+    y = np.minimum(np.arange(grid.rows), np.arange(grid.rows)[::-1]) / 4
+    return np.minimum(np.minimum(x[None], y[:, None]), 1)[..., None].astype(np.float32)
+
+
+def _sampled(grid: Grid, basis: Field, points: Field) -> Field:
+    return np.stack([grid.sample(field, points).ravel() for field in basis])
+
+
+def _pixels(region: tuple[int, int, int, int], scale: int) -> Field:
+    """Frame coordinates of the region's pixels in the plane reduced by ``scale``."""
+    x0, y0, x1, y1 = (value // scale for value in region)
+    return np.dstack(np.meshgrid(np.arange(x0, x1), np.arange(y0, y1))).astype(np.float32)
+
+
+def _warnings(landmarks: FaceLandmarks, mouth: lips.LipFrame) -> tuple[str, ...]:
+    found = []
+    if abs(landmarks.yaw) > _TURNED_FROM:
+        found.append("turned_face")
+    if mouth.gap > _WIDE_OPEN:
+        found.append("mouth_wide_open")
+    if landmarks.width < _SMALL_FACE_PX:
+        found.append("small_face")
+    return tuple(found)
+
+
+def _mouth_coefficients(state: MeshState, track: MouthTrack, index: int) -> Field:
+    """One factor for each of ``lips.MOTIONS``."""
+    opening = 2 * float(track.aperture[index])
+    pucker = float(track.pucker[index])
+    upper_share = 0.2 + 0.12 * pucker
+    teeth = float(track.teeth[index])
+    width = float(track.width[index]) - 1
+    strength = state.strength
+    return np.array(
+        [
+            1.0,
+            upper_share * opening * strength,
+            (1 - upper_share) * opening * strength,
+            width * strength,
+            pucker * strength,
+            teeth * strength,
+        ],
+        np.float32,
+    )
+
+
+def _head_coefficients(state: MeshState, head: HeadTrack | None, index: int) -> Field:
+    """One factor for each of ``head_motion.MOTIONS``."""
+    if head is None:
+        return np.zeros(len(head_motion.MOTIONS), np.float32)
+    curves = (head.yaw, head.pitch, head.roll, head.shift_x, head.shift_y, head.brow)
+    return np.array([curve[index] for curve in curves], np.float32) * np.float32(state.strength)
+
+
+def _warp(state: MeshState, back: Field, out: Frame) -> Field:
+    """Draw all but the mouth; the source pixels that the region's pixels show."""
+    grid = state.grid
+    x0, y0, x1, y1 = state.region
+    everything = (slice(0, grid.columns), slice(0, grid.rows))
+    places = grid.upsampled(back, *everything, grid.cell)
+    places += state.pixels
+    source, target = planes(state.source), planes(out)
+    target.y[y0:y1, x0:x1] = warped(source.y, places, cubic=True)
+    half = grid.upsampled(back * np.float32(0.5), *everything, grid.cell // 2)
+    half += state.chroma_pixels
+    region = (slice(y0 // 2, y1 // 2), slice(x0 // 2, x1 // 2))
+    for plane, drawn in ((source.u, target.u), (source.v, target.v)):
+        drawn[region] = warped(plane, half)
+    return places

@@ -1,0 +1,206 @@
+"""Blinks: a lid of the face's own skin colour comes down over the untouched eye, a lash line at its edge.
+
+An open eye shows almost nothing of its lid, so stretching what is there smears lashes and crease. The lid is made
+instead: its colour from the skin above and below the eye, its grain from the skin below, its lash line as dark as
+the lashes of the picture.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from models.perception.face import FaceLandmarks
+from models.talking_head.mesh import topology
+from models.talking_head.mesh.grid import Field, warped
+from models.video.yuv import planes
+
+Frame = NDArray[np.uint8]
+
+_EDGE_U: Final = np.linspace(-1.3, 1.3, 53).astype(np.float32)
+_OVERLAP: Final = 0.06  # travel past the lower lid, in half eye widths: less leaves a white line
+_LOWER_RISE: Final = 0.14  # the lower lid's part of a blink
+_FOLD: Final = (0.10, 0.42)  # the made skin begins this far above the open lid's edge, above its lashes
+_GRAIN_FROM: Final = 0.16  # skin grain is taken from this far below the lower lid
+_EYES: Final = (
+    (topology.RIGHT_EYE_UPPER, topology.RIGHT_EYE_LOWER, topology.RIGHT_BROW),
+    (topology.LEFT_EYE_UPPER, topology.LEFT_EYE_LOWER, topology.LEFT_BROW),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lid:
+    """One eye: ``point = origin + u * across + v * down``, u -1 and 1 at the corners, v in the same length.
+
+    Attributes:
+        upper, lower: v of the lids' edges at ``_EDGE_U``.
+        skin: Y, U, V of the lid at ``_EDGE_U``, (n, 3).
+        lash: How much darker than the skin the lash line is, 0 to 1, at ``_EDGE_U``.
+        fold: How far above the open lid's edge its lashes reach, in half eye widths.
+        grain: The Y plane's fine detail in ``box``, float32.
+        box: x0, y0, x1, y1 of the frame that a blink may change, all even.
+    """
+
+    origin: Field
+    across: Field
+    down: Field
+    upper: Field
+    lower: Field
+    skin: Field
+    lash: Field
+    fold: float
+    grain: Field
+    box: tuple[int, int, int, int]
+
+
+def find_lids(landmarks: FaceLandmarks, frame: Frame) -> tuple[Lid, ...]:
+    """Both eyes of a face in ``frame`` (I420)."""
+    return tuple(_lid(landmarks, frame, *eye) for eye in _EYES)
+
+
+def _lid(
+    landmarks: FaceLandmarks, frame: Frame, upper: tuple[int, ...], lower: tuple[int, ...], brow: tuple[int, ...]
+) -> Lid:
+    points = landmarks.points[:, :2]
+    left, right = points[upper[0]], points[upper[-1]]
+    origin = ((left + right) / 2).astype(np.float32)
+    across = ((right - left) / 2).astype(np.float32)
+    down = np.array([-across[1], across[0]], np.float32)
+    axes = np.stack([across, down])
+    inverse = np.linalg.inv(axes).astype(np.float32)
+    above, below = (_edge((points[list(indices)] - origin) @ inverse) for indices in (upper, lower))
+    below = np.maximum(below, above)
+    brow_v = ((points[list(brow)] - origin) @ inverse)[:, 1]
+    room = float(np.clip(above.min() - np.median(brow_v), 0.2, 1.2))
+
+    def colours(v: Field) -> Field:
+        return _sampled(frame, origin + np.stack([_EDGE_U, v], 1) @ axes)
+
+    over = np.stack([colours(above - share * room) for share in (0.45, 0.55, 0.65, 0.75)])
+    under = np.stack([colours(below + depth) for depth in (0.22, 0.3, 0.4)])
+    skin = _skin(over, under)
+    strip = np.stack([colours(above + depth)[:, 0] for depth in np.linspace(-0.14, 0.06, 9)])
+    ratio = (np.sort(strip, 0)[:2].mean(0) - 16) / np.maximum(skin[:, 0] - 16, 1)
+    lash = _smoothed(np.clip(1 - ratio, 0.25, 0.8))
+
+    reaches = np.arange(0.06, _FOLD[1], 0.04)
+    middle = np.abs(_EDGE_U) < 0.8
+    dark = [np.mean(colours(above - reach)[middle, 0] < 0.8 * skin[middle, 0]) > 0.25 for reach in reaches]
+    fold = float(np.clip(reaches[dark.index(False)] if False in dark else _FOLD[1], *_FOLD))
+
+    corners = origin + np.array([[u, v] for u in (-1.3, 1.3) for v in (above.min() - 0.5, below.max() + 0.5)]) @ axes
+    height, width = planes(frame).y.shape
+    low, high = np.floor(corners.min(0) / 2).astype(int) * 2, np.ceil(corners.max(0) / 2).astype(int) * 2
+    x0, y0, x1, y1 = max(0, int(low[0])), max(0, int(low[1])), min(width, int(high[0])), min(height, int(high[1]))
+    luma = planes(frame).y[y0:y1, x0:x1].astype(np.float32)
+    blur = max(0.07 * float(np.hypot(*across)), 0.8)
+    grain = luma - cv2.GaussianBlur(luma, (0, 0), blur) if luma.size else luma
+    return Lid(
+        origin=origin,
+        across=across,
+        down=down,
+        upper=above,
+        lower=below,
+        skin=skin,
+        lash=lash,
+        fold=fold,
+        grain=np.asarray(grain, np.float32),
+        box=(x0, y0, x1, y1),
+    )
+
+
+def _edge(uv: Field) -> Field:
+    """A lid's edge at ``_EDGE_U``, smooth, level beyond the corners."""
+    line = np.interp(_EDGE_U, uv[:, 0], uv[:, 1])
+    return _smoothed(line)
+
+
+def _smoothed(line: NDArray[np.floating]) -> Field:
+    window = np.hanning(9)[1:-1] / np.hanning(9)[1:-1].sum()
+    return np.convolve(np.pad(line, 3, mode="edge"), window, "valid").astype(np.float32)
+
+
+def _skin(over: Field, under: Field) -> Field:
+    """Colour of the lid along the eye: brighter half of the skin above and below, so that no lash or brow counts."""
+    both = np.concatenate([over, under])
+    order = np.argsort(both[..., 0], 0)[len(both) // 2 :]
+    bright = np.take_along_axis(both, order[..., None], 0).mean(0)
+    return np.stack([_smoothed(_smoothed(bright[:, channel])) for channel in range(3)], 1)
+
+
+def _sampled(frame: Frame, points: NDArray[np.floating]) -> Field:
+    y, u, v = planes(frame)
+    half = (points - 0.5) / 2
+    pairs = ((y, points), (u, half), (v, half))
+    return np.stack([warped(plane, where[None].astype(np.float32))[0] for plane, where in pairs], 1).astype(np.float32)
+
+
+def close_lid(lid: Lid, blink: float, places: Field, source: Frame, out: Frame) -> None:
+    """Draw the lid, closed by ``blink`` (0 to 1), into ``lid.box`` of ``out``.
+
+    ``places`` (h, w, 2) are the source pixels that the rest of the face shows in the box.
+    """
+    x0, y0, x1, y1 = lid.box
+    inverse = np.linalg.inv(np.stack([lid.across, lid.down], 1)).astype(np.float32)
+    dx, dy = places[..., 0] - lid.origin[0], places[..., 1] - lid.origin[1]
+    u = inverse[0, 0] * dx + inverse[0, 1] * dy
+    v = inverse[1, 0] * dx + inverse[1, 1] * dy
+    upper, lower, lash = (np.interp(u, _EDGE_U, line).astype(np.float32) for line in (lid.upper, lid.lower, lid.lash))
+    opening = np.maximum(lower - upper, 0)
+    rise = np.float32(_LOWER_RISE * blink) * opening
+    corner = np.clip((1.04 - np.abs(u)) / 0.2, 0, 1)
+    edge = upper + np.float32(blink) * (opening - rise + np.float32(_OVERLAP) * corner)
+    px = np.float32(np.hypot(*lid.down))
+    shown = corner * np.float32(min(1.0, blink / 0.25))
+
+    fold = upper - np.float32(lid.fold)
+    lid_alpha = np.clip((edge - v) * px + 0.5, 0, 1) * _ramp((v - fold) / np.float32(0.12)) * shown
+    height = np.maximum(edge - fold, np.float32(0.05))
+    along = np.clip((v - fold) / height, 0, 1)
+    tone = 1 - 0.13 * np.exp(-((along / 0.3) ** 2)) + 0.05 * np.sin(np.pi * along) - 0.06 * u**2
+    line = lash * np.exp(-(((v - edge + 0.02) / np.float32(0.055)) ** 2)) * (1 - 0.5 * np.abs(u) ** 3)
+    below_edge = np.clip((v - edge) * px + 0.5, 0, 1)
+    hang = line * below_edge * shown * 0.7
+
+    under = np.maximum(v - lower + rise, 0)
+    low_places = places + (rise * np.exp(-((under / np.float32(0.35)) ** 2)))[..., None] * lid.down
+    low_alpha = np.clip((v - lower + rise) * px + 0.5, 0, 1) * corner
+
+    grain_v = 2 * lower + np.float32(_GRAIN_FROM) - v + (edge - lower)
+    grain_places = lid.origin + u[..., None] * lid.across + grain_v[..., None] * lid.down
+    grain = warped(lid.grain, (grain_places - np.array([x0, y0])).astype(np.float32))
+    index = np.clip((u - _EDGE_U[0]) * ((len(_EDGE_U) - 1) / np.ptp(_EDGE_U)) + 0.5, 0, len(_EDGE_U) - 1).astype(int)
+    skin = lid.skin[index]
+    lid_luma = 16 + (skin[..., 0] - 16) * tone * (1 - line) + 0.8 * np.clip(grain, -14, 14) * (1 - line)
+
+    given, target = planes(source), planes(out)
+    view = target.y[y0:y1, x0:x1]
+    luma = view.astype(np.float32)
+    luma += (warped(given.y, low_places, cubic=True) - luma) * low_alpha
+    luma = 16 + (luma - 16) * (1 - hang)
+    luma += (lid_luma - luma) * lid_alpha
+    np.copyto(view, np.clip(luma + 0.5, 0, 255), casting="unsafe")
+
+    size = ((x1 - x0) // 2, (y1 - y0) // 2)
+    half_low, half_lid = (
+        cv2.resize(alpha.astype(np.float32), size, interpolation=cv2.INTER_AREA) for alpha in (low_alpha, lid_alpha)
+    )
+    half_places = (
+        np.asarray(cv2.resize(low_places, size, interpolation=cv2.INTER_AREA), np.float32) - 0.5
+    ) * np.float32(0.5)
+    colour = np.asarray(cv2.resize(skin[..., 1:], size, interpolation=cv2.INTER_AREA), np.float32)
+    for plane, drawn, channel in ((given.u, target.u, 0), (given.v, target.v, 1)):
+        view = drawn[y0 // 2 : y1 // 2, x0 // 2 : x1 // 2]
+        value = view.astype(np.float32)
+        value += (warped(plane, half_places.astype(np.float32)) - value) * half_low
+        value += (colour[..., channel] - value) * half_lid
+        np.copyto(view, value + 0.5, casting="unsafe")
+
+
+def _ramp(value: Field) -> Field:
+    value = np.clip(value, 0, 1)
+    return np.asarray(value * value * (3 - 2 * value), np.float32)

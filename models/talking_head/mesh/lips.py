@@ -1,0 +1,216 @@
+"""The mouth's own axes, its lip edges, and the fields by which lips, jaw and cheeks move."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import PchipInterpolator
+
+from models.perception.face import FaceLandmarks
+from models.talking_head.mesh import topology
+from models.talking_head.mesh.grid import Field, Grid, warped
+
+NUM_EDGE_POINTS: Final = 65
+EDGE_U: Final = np.linspace(-1, 1, NUM_EDGE_POINTS).astype(np.float32)
+
+MOTIONS: Final = ("rest", "open_upper", "open_lower", "width", "pucker", "teeth")
+"""The mouth's fields in order; ``rest`` closes the lips of the source and is always fully on."""
+
+# Half the mouth over the distance of the outer eye corners, a usual face at rest: keeps the scale of a broad smile
+# or a pursed mouth sane.
+_USUAL_HALF_MOUTH: Final = 0.275
+_CLOSED_GAP, _OPEN_GAP = 0.13, 0.24  # inner lip distance at which a source mouth counts as closed, as open
+_CHIN_FOLLOWS: Final = 0.78
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LipFrame:
+    """The mouth of the source: ``point = origin + u * across + v * down``.
+
+    u is -1 and 1 at the inner corners, left to right in the picture; v has the unit of half a resting mouth, down.
+
+    Attributes:
+        upper, lower: v of the inner lip edges at ``EDGE_U``; equal where the source mouth is closed.
+        meeting: v at which the lips of the resting mouth touch, at ``EDGE_U``.
+        chin, nose: v of the chin and of the nose base.
+        gap: Widest distance of the source's lips.
+        smile: How far the corners lie above the lips' middle, 0 to 1.
+        openness: 0 where the source mouth is taken as closed, 1 where its teeth or throat are seen.
+    """
+
+    origin: Field
+    across: Field
+    down: Field
+    upper: Field
+    lower: Field
+    meeting: Field
+    chin: float
+    nose: float
+    gap: float
+    smile: float
+    openness: float
+
+    def to_uv(self, x: Field, y: Field) -> tuple[Field, Field]:
+        """U and v of frame pixels."""
+        matrix = np.linalg.inv(np.stack([self.across, self.down], 1)).astype(np.float32)
+        dx, dy = x - self.origin[0], y - self.origin[1]
+        return matrix[0, 0] * dx + matrix[0, 1] * dy, matrix[1, 0] * dx + matrix[1, 1] * dy
+
+    def to_pixels(self, u: Field, v: Field) -> Field:
+        """Frame pixels (n, 2) of u and v (n,)."""
+        return np.asarray(self.origin + u[:, None] * self.across + v[:, None] * self.down, np.float32)
+
+    @property
+    def unit_px(self) -> float:
+        """Pixels of one unit of v: half a resting mouth's width."""
+        return float(np.linalg.norm(self.down))
+
+
+def lip_frame(landmarks: FaceLandmarks, luma: NDArray[np.uint8]) -> LipFrame:
+    """The mouth of ``landmarks``; ``luma`` (the frame's Y plane) shows where closed lips really meet."""
+    points = landmarks.points
+    corners = points[[78, 308]]
+    eyes = points[list(topology.OUTER_EYE_CORNERS)]
+    half_mouth = float(np.linalg.norm(corners[1] - corners[0])) / 2
+    usual = _USUAL_HALF_MOUTH * float(np.linalg.norm(eyes[1] - eyes[0]))
+    unit = float(np.sqrt(half_mouth * usual))
+    axis = points[topology.CHIN, :2] - points[topology.NOSE_BRIDGE, :2]
+    down = axis / np.linalg.norm(axis) * unit
+    frame = LipFrame(
+        origin=corners[:, :2].mean(0),
+        across=((corners[1, :2] - corners[0, :2]) / 2).astype(np.float32),
+        down=down.astype(np.float32),
+        upper=np.zeros(1, np.float32),
+        lower=np.zeros(1, np.float32),
+        meeting=np.zeros(1, np.float32),
+        chin=1.0,
+        nose=-1.0,
+        gap=0.0,
+        smile=0.0,
+        openness=0.0,
+    )
+    upper = _edge(frame, points, topology.INNER_UPPER_LIP)
+    lower = np.maximum(_edge(frame, points, topology.INNER_LOWER_LIP), upper)
+    gap = float((lower - upper).max())
+    openness = float(np.clip((gap - _CLOSED_GAP) / (_OPEN_GAP - _CLOSED_GAP), 0, 1))
+    openness *= openness * (3 - 2 * openness)
+    smile = float(np.clip((upper + lower)[len(upper) // 2] / 2 / 0.25, 0, 1)) * openness
+    seam = _seam(frame, upper, lower, luma)
+    inset = np.float32(0.03) * (1 - EDGE_U**6)
+    upper = np.asarray((1 - openness) * seam + openness * (upper - inset), np.float32)
+    lower = np.asarray((1 - openness) * seam + openness * (lower + inset), np.float32)
+    share = 0.3 + 0.25 * smile  # of the source's gap that the upper lip closes
+    _, chin = frame.to_uv(points[topology.CHIN, 0], points[topology.CHIN, 1])
+    _, nose = frame.to_uv(points[topology.NOSE_BASE, 0], points[topology.NOSE_BASE, 1])
+    return replace(
+        frame,
+        upper=upper,
+        lower=lower,
+        meeting=(upper + share * (lower - upper)).astype(np.float32),
+        chin=float(chin),
+        nose=float(nose),
+        gap=gap,
+        smile=smile,
+        openness=openness,
+    )
+
+
+def _edge(frame: LipFrame, points: Field, indices: tuple[int, ...]) -> Field:
+    """V of a row of landmarks at ``EDGE_U``."""
+    u, v = frame.to_uv(points[list(indices), 0], points[list(indices), 1])
+    u = np.maximum.accumulate(u + np.arange(len(u), dtype=np.float32) * 1e-4)
+    return np.asarray(PchipInterpolator(u, v, extrapolate=True)(np.clip(EDGE_U, u[0], u[-1])), np.float32)
+
+
+def _seam(frame: LipFrame, upper: Field, lower: Field, luma: NDArray[np.uint8]) -> Field:
+    """The darkest smooth path between lips that touch: the mesh alone is off by a pixel or two."""
+    middle = (upper + lower) / 2
+    reach = np.float32(0.5 * np.max(lower - upper) + 0.07)
+    offsets = np.linspace(-reach, reach, 31, dtype=np.float32)
+    u = np.repeat(EDGE_U[:, None], len(offsets), 1)
+    v = middle[:, None] + offsets
+    places = frame.origin + u[..., None] * frame.across + v[..., None] * frame.down
+    rows = warped(luma, places.astype(np.float32)).astype(np.float32)
+    rows = np.asarray(cv2.GaussianBlur(rows, (3, 9), 0), np.float32)
+    spread = rows.std(1).mean() + 4
+    cost = (rows - rows.mean(1, keepdims=True)) / spread + 0.8 * (offsets / reach) ** 2
+    cost[[0, -1]] += 6 * (offsets / reach) ** 2  # the corners are where the mesh says
+    step = 0.6 * np.abs(np.arange(31)[:, None] - np.arange(31)[None])
+    total = cost[0].copy()
+    came_from = np.zeros((NUM_EDGE_POINTS, 31), np.int32)
+    for column in range(1, NUM_EDGE_POINTS):
+        ways = total[None, :] + step
+        came_from[column] = ways.argmin(1)
+        total = ways[np.arange(31), came_from[column]] + cost[column]
+    path = np.empty(NUM_EDGE_POINTS, np.int32)
+    path[-1] = int(total.argmin())
+    for column in range(NUM_EDGE_POINTS - 1, 0, -1):
+        path[column - 1] = came_from[column, path[column]]
+    seam = middle + offsets[path]
+    padded = np.pad(seam, 4, mode="edge")
+    return np.convolve(padded, np.hanning(11)[1:-1] / np.hanning(11)[1:-1].sum(), "valid").astype(np.float32)
+
+
+def opening_profile(u: Field) -> Field:
+    """How far the lips part at ``u``, 1 in the middle and 0 from the corners outward."""
+    return np.asarray(np.maximum(1 - np.abs(u) ** np.float32(2.4), 0) ** np.float32(0.75), np.float32)
+
+
+def mouth_fields(frame: LipFrame, grid: Grid, outline: Field) -> tuple[Field, Field]:
+    """The basis of the layer above the mouth line and of the one below, each (len(MOTIONS), rows, columns, 2), px.
+
+    ``outline`` (rows, columns): distance outside the face's contour in units of v, 0 inside.
+    """
+    x, y = grid.centres()
+    u, v = frame.to_uv(x, y)
+    line = np.interp(u, EDGE_U, frame.meeting).astype(np.float32)
+    above = np.interp(u, EDGE_U, frame.upper).astype(np.float32)
+    below = np.interp(u, EDGE_U, frame.lower).astype(np.float32)
+    fade = _smooth(1 - outline / np.float32(1.1))
+    over, under = np.maximum(above - v, 0), np.maximum(v - below, 0)
+
+    jaw = _smooth((v + 0.35) / (frame.chin + 0.35))
+    lateral = np.cos(np.pi / 2 * np.clip(np.abs(u) / 2.8, 0, 1)) ** 2
+    drop = _CHIN_FOLLOWS * jaw * lateral
+    lip = (1 - jaw) * opening_profile(u / (1 + 0.5 * under))
+    corner = 0.12 * np.exp(-((np.abs(u) - 1) ** 2) / 0.35 - v**2 / 0.5)
+    lower_open = (drop + lip + corner) * fade
+    upper_of_lower_open = (drop + corner) * fade
+    rise = np.float32(0.62 * abs(frame.nose))
+    upper_open = -opening_profile(u / (1 + 0.3 * over)) * np.exp(-((over / rise) ** 2))
+
+    gap_up = (line - above) * np.exp(-((over / rise) ** 2))
+    gap_down = (line - below) * np.exp(-(under**2))
+
+    narrow = u * np.exp(-(np.maximum(np.abs(u) - 1, 0) ** 2) / 0.9)
+    reach = np.where(v < line, np.float32(0.62 * abs(frame.nose)), np.float32(0.8 * frame.chin))
+    narrow = narrow * np.exp(-(((v - line) / reach) ** 2)) * fade
+
+    inside = np.exp(-(u**4) / 0.8)
+    swell = 0.1 * inside
+    pucker_up = -swell * np.exp(-(((over - 0.22) / 0.3) ** 2))
+    pucker_down = swell * np.exp(-(((under - 0.28) / 0.35) ** 2))
+
+    teeth_up = -0.1 * opening_profile(u) * np.exp(-((over / 0.35) ** 2))
+    teeth_down = -0.05 * opening_profile(u) * np.exp(-((under / 0.6) ** 2))
+
+    zero = np.zeros_like(u)
+    upper = [(zero, gap_up), (zero, upper_open), (zero, upper_of_lower_open), (narrow, zero), (zero, pucker_up)]
+    lower = [(zero, gap_down), (zero, zero), (zero, lower_open), (narrow, zero), (zero, pucker_down)]
+    upper.append((zero, teeth_up))
+    lower.append((zero, teeth_down))
+    return _in_pixels(frame, upper), _in_pixels(frame, lower)
+
+
+def _in_pixels(frame: LipFrame, fields: list[tuple[Field, Field]]) -> Field:
+    both = np.asarray([np.dstack(pair) for pair in fields], np.float32)
+    return np.asarray(both @ np.stack([frame.across, frame.down]), np.float32)
+
+
+def _smooth(value: Field) -> Field:
+    value = np.clip(value, 0, 1)
+    return np.asarray(value * value * (3 - 2 * value), np.float32)
