@@ -13,7 +13,7 @@ import importlib
 import json
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -21,7 +21,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from starlette.applications import Starlette
-from starlette.routing import BaseRoute, Mount
+from starlette.routing import Mount
 from starlette.types import Receive, Scope, Send
 
 from lambdas import runtime
@@ -60,20 +60,17 @@ class GatewayContext:
         return max(0, int(1000 * (self.timeout_s - (time.monotonic() - self.started_at))))
 
 
-def build_app(
-    services: Services, template: Template, *, num_threads: int = 16, extra_routes: Sequence[BaseRoute] = ()
-) -> Starlette:
+def build_app(services: Services, template: Template, *, num_threads: int = 16) -> Starlette:
     """The whole HTTP surface of one machine: the template's API, and ``/objects/...`` for signed links.
 
     Handlers in this process serve with ``services`` from now on.
 
     Args:
         num_threads: How many handler calls run at once; half of them at most may hold a request that waits.
-        extra_routes: Routes of the runner's own, tried first.
     """
     runtime.use_services(services)
     api = ApiBridge(template, num_threads=num_threads)
-    return Starlette(routes=[*extra_routes, *object_routes(services), Mount("/", app=api)])
+    return Starlette(routes=[*object_routes(services), Mount("/", app=api)])
 
 
 class ApiBridge:

@@ -11,6 +11,7 @@ import logging
 import os
 import secrets
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -32,7 +33,7 @@ from services.settings import Settings
 from spokesmodel import template
 from spokesmodel.bell import Bells, RingingEngine, RingingJobStore
 from spokesmodel.endpoints import Endpoint, Heartbeats
-from spokesmodel.event_sources import EngineFeed, Handler, LambdaContext, Schedule, Source, StepSource
+from spokesmodel.event_sources import EngineFeed, FunctionContext, Handler, Schedule, Source, StepSource
 from spokesmodel.first_start import first_key, install_avatars
 from spokesmodel.internal import InternalApp
 from spokesmodel.state_folder import API_KEY_FILE, StateFolder
@@ -134,10 +135,7 @@ class LocalSystem:
         install_avatars(self.services)
         self.api_key, self.is_new = first_key(self.services, folder.path / API_KEY_FILE)
 
-        from lambdas import runtime
-
-        runtime.use_services(self.services)
-        self._stack.callback(runtime.use_services, None)
+        self._serve_with(self.services)
         feed = self._bind(spec, engine)
         self._serve_api(spec, listener, feed)
         if self._with_workers:
@@ -145,6 +143,18 @@ class LocalSystem:
         for source in self._sources:
             source.start()
         folder.tell_address(self.url)
+
+    def _serve_with(self, services: Services) -> None:
+        from lambdas import runtime  # not before the template's environment is set
+
+        # The functions log to standard output, as Lambda wants it; here that belongs to the command.
+        for handler in runtime.logger.handlers:
+            if isinstance(handler, logging.StreamHandler):
+                handler.setStream(sys.stderr)
+        if self._quiet:
+            runtime.logger.setLevel(logging.ERROR)
+        runtime.use_services(services)
+        self._stack.callback(runtime.use_services, None)
 
     def _listen(self) -> socket.socket:
         try:
@@ -218,12 +228,12 @@ class LocalSystem:
         return feed
 
     def _serve_api(self, spec: template.Template, listener: socket.socket, feed: EngineFeed) -> None:
-        from spokesmodel.bridge import create_app
+        from spokesmodel.bridge import build_app
 
         def hear(body: bytes) -> None:
             feed.hear(decode(EngineEvent, body))
 
-        app = InternalApp(create_app(spec, self.services), token=self._token, hear=hear)
+        app = InternalApp(build_app(self.services, spec), token=self._token, hear=hear)
         config = uvicorn.Config(
             app, lifespan="on", log_config=None, access_log=False, timeout_graceful_shutdown=3, server_header=False
         )
@@ -291,9 +301,9 @@ def _handler(function: template.FunctionSpec) -> Handler:
     return handler
 
 
-def _contexts(function: template.FunctionSpec) -> Callable[[], LambdaContext]:
-    def make() -> LambdaContext:
-        return LambdaContext(
+def _contexts(function: template.FunctionSpec) -> Callable[[], FunctionContext]:
+    def make() -> FunctionContext:
+        return FunctionContext(
             function_name=function.name,
             aws_request_id=secrets.token_hex(16),
             timeout_s=function.timeout_s,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from services.domain.errors import NotFound
+from services.domain.errors import InvalidRequest, NotFound
 from services.ports.catalogue import Avatar, Language, Voice
 from services.ports.jobs import Page
 
@@ -25,11 +25,14 @@ class FakeAvatarCatalogue:
     def list(self, tenant_id: str, *, cursor: str | None = None, limit: int = 50) -> Page[Avatar]:
         mine = [avatar for avatar in self._avatars.values() if avatar.tenant_id in (None, tenant_id)]
         mine.sort(key=lambda one: one.id, reverse=True)
+        if cursor is not None and cursor not in self._avatars:
+            raise InvalidRequest("Not a cursor of this list.", code="malformed_cursor", param="cursor")
         after = [avatar for avatar in mine if cursor is None or avatar.id < cursor]
         return Page(items=tuple(after[:limit]), cursor=after[limit - 1].id if len(after) > limit else None)
 
     def delete(self, tenant_id: str, avatar_id: str) -> None:
-        if self._avatars[avatar_id].tenant_id == tenant_id:
+        avatar = self._avatars.get(avatar_id)
+        if avatar is not None and avatar.tenant_id == tenant_id:
             del self._avatars[avatar_id]
 
 

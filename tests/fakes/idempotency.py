@@ -39,9 +39,7 @@ class FakeIdempotencyStore:
             if entry.answer is not None:
                 return entry.answer
             if entry.reserved_until > now:
-                raise Conflict(
-                    "In flight.", code="idempotency_key_in_flight", param="Idempotency-Key", retryable=True
-                )
+                raise Conflict("In flight.", code="idempotency_key_in_flight", param="Idempotency-Key", retryable=True)
             entry.reserved_until = now + timedelta(seconds=30)
             return Reservation(tenant_id=tenant_id, key=key, resource_id=entry.resource_id)
 

@@ -24,6 +24,7 @@ from services.usecases.submit_noop import submit_noop
 from tests.fakes.catalogue import FakeAvatarCatalogue, FakeVoiceCatalogue
 from tests.fakes.clock import FakeClock
 from tests.fakes.engine import FakeEngine
+from tests.fakes.idempotency import FakeIdempotencyStore
 from tests.fakes.jobs import FakeJobStore
 from tests.fakes.objects import FakeObjectStore
 from tests.fakes.tenants import FakeTenantStore
@@ -76,7 +77,7 @@ class World:
             voices=self.voices,
             tenants=self.tenants,
             usage=self.usage,
-            idempotency=None,
+            idempotency=FakeIdempotencyStore(self.clock),
             deliveries=self.deliveries,
             webhook_sender=self.sender,
         )

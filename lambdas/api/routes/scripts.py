@@ -6,14 +6,16 @@ from typing import Annotated, Final
 
 from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Body
-from services.usecases.write_script import write_script
 
 from lambdas import runtime
 from lambdas.api.answers import answered_once, json_answer, outcomes
 from lambdas.api.request_parts import IdempotencyKey, Prefer
 from lambdas.api.resolver import new_router
-from lambdas.api.schemas.scripts import BriefBody, ScriptBody
+from lambdas.api.schemas.scripts import ScriptBody, ScriptRequestBody
+from services.domain.errors import ContentRejected, NotFound
+from services.ports.catalogue import Voice
 from services.usecases.check_text import check_brief
+from services.usecases.write_script import write_script
 
 router: Final = new_router()
 
@@ -27,15 +29,30 @@ router: Final = new_router()
     responses=outcomes({200: ("The script.", ScriptBody)}, (400, 409, 413, 415, 422)),
 )
 def create_script(
-    body: Annotated[BriefBody, Body()],
+    body: Annotated[ScriptRequestBody, Body()],
     idempotency_key: IdempotencyKey = None,
     prefer: Prefer = None,
 ) -> Response[str]:
     services = runtime.services()
 
     def create(_: str) -> Response[str]:
-        brief = body.to_domain()
+        brief = body.brief.to_domain()
         check_brief(brief, services.settings)
-        return json_answer(ScriptBody.of(write_script(brief, language_model=services.language_model)))
+        voice = body.voice
+        script = write_script(
+            brief,
+            voice=None if voice is None else _voice(voice.voice_id),
+            language_model=services.language_model,
+            speed=1.0 if voice is None else voice.speed,
+            pause_s=0.0 if voice is None else voice.pause_s,
+        )
+        return json_answer(ScriptBody.of(script))
 
     return answered_once(router, idempotency_key, kind="script", create=create)
+
+
+def _voice(voice_id: str) -> Voice:
+    try:
+        return runtime.services().voices.get(voice_id)
+    except NotFound as error:
+        raise ContentRejected(error.detail, code=error.code, param="voice.voice_id") from error

@@ -50,6 +50,31 @@ class BriefBody(RequestBody):
         return Brief(**{**values, "keywords": tuple(self.keywords), "benefits": tuple(self.benefits)})
 
 
+class VoiceBody(RequestBody):
+    """How a text is spoken."""
+
+    voice_id: str = Field(min_length=1, max_length=80, description="An id of `GET /v1/voices`.", examples=["en-us"])
+    speed: float = Field(default=1.0, ge=0.5, le=2, description="Factor on the voice's normal rate.")
+    pitch: float = Field(default=0.0, ge=-12, le=12, description="Semitones.")
+    volume: float = Field(default=1.0, ge=0, le=2, description="Factor.")
+    pause_s: float = Field(default=0.0, ge=0, le=3, description="Extra silence after each sentence.")
+    pronunciations: dict[str, str] = Field(
+        default_factory=dict,
+        max_length=500,
+        description="Written form to spoken form, for whole words.",
+        examples=[{"705A": "seven oh five A"}],
+    )
+
+
+class ScriptRequestBody(RequestBody):
+    """A script wanted."""
+
+    brief: BriefBody
+    voice: VoiceBody | None = Field(
+        default=None, description="Fits the text to this voice's rate; null takes the language's usual one."
+    )
+
+
 class ScriptBody(AnswerBody):
     """A text to be spoken."""
 
@@ -58,6 +83,7 @@ class ScriptBody(AnswerBody):
     writer: Literal["template", "language_model"] = Field(description="Who wrote it.")
     estimated_duration_s: float = Field(description="By the voice's rate in this language.")
     unused_facts: list[str] = Field(description="Facts of the brief for which the seconds did not suffice.")
+    warnings: list[str] = Field(description="`code: sentence`, such as `too_few_facts: ...`.")
 
     @classmethod
     def of(cls, script: Script) -> ScriptBody:
@@ -68,4 +94,5 @@ class ScriptBody(AnswerBody):
             writer="template" if script.writer is WriterKind.TEMPLATE else "language_model",
             estimated_duration_s=script.estimated_duration_s,
             unused_facts=list(script.unused_facts),
+            warnings=list(script.warnings),
         )

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from lambdas.api.schemas.base import LanguageTag, RequestBody
-from lambdas.api.schemas.scripts import BriefBody
+from lambdas.api.schemas.scripts import BriefBody, VoiceBody
 from services.domain.video import (
     Aspect,
     Background,
@@ -23,22 +23,6 @@ from services.domain.video import (
 
 AvatarId = Annotated[str, Field(pattern=r"^avatar_[0-9A-Z]{26}$", examples=["avatar_01JDV3M0Q8T2A4B6C8D0E2F4G6"])]
 UploadId = Annotated[str, Field(pattern=r"^upload_[0-9A-Z]{26}$", examples=["upload_01JDV3M0Q8T2A4B6C8D0E2F4G6"])]
-
-
-class VoiceBody(RequestBody):
-    """How a text is spoken."""
-
-    voice_id: str = Field(min_length=1, max_length=80, description="An id of `GET /v1/voices`.", examples=["en-us"])
-    speed: float = Field(default=1.0, ge=0.5, le=2, description="Factor on the voice's normal rate.")
-    pitch: float = Field(default=0.0, ge=-12, le=12, description="Semitones.")
-    volume: float = Field(default=1.0, ge=0, le=2, description="Factor.")
-    pause_s: float = Field(default=0.0, ge=0, le=3, description="Extra silence after each sentence.")
-    pronunciations: dict[str, str] = Field(
-        default_factory=dict,
-        max_length=500,
-        description="Written form to spoken form, for whole words.",
-        examples=[{"705A": "seven oh five A"}],
-    )
 
 
 class PresenterBody(RequestBody):

@@ -28,6 +28,8 @@ class LocalVoiceCatalogue:
         try:
             rows = json.loads(path.read_text(encoding="utf-8"))
             names = {field.name for field in fields(Voice)}
+            if not rows:
+                raise ValueError("it is empty")
             voices = [Voice(**{name: row[name] for name in names}) for row in rows]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise Unavailable(f"The voice list {path.name} is not usable: {error}.", code="voices_missing") from error

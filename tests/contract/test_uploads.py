@@ -1,0 +1,56 @@
+"""What every upload store does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from services.adapters.local.uploads import SqliteUploadStore
+from services.domain.errors import NotFound
+from services.ports.uploads import Upload, UploadStore
+from tests.fakes.uploads import FakeUploadStore
+
+UPLOAD = Upload(
+    id="upload_1",
+    tenant_id="tenant_a",
+    object_key="upload/tenant_a/upload_1/0/file.png",
+    media_type="image/png",
+    size_bytes=12,
+    file_name='小明\'s "best" photo; rm -rf.png',
+    created_at=datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC),
+)
+
+
+@pytest.fixture(params=["fake", "sqlite"])
+def uploads(request: pytest.FixtureRequest, tmp_path: Path) -> UploadStore:
+    return FakeUploadStore() if request.param == "fake" else SqliteUploadStore(tmp_path / "uploads.sqlite")
+
+
+def test_upload_comes_back_whole_whatever_its_name(uploads):
+    uploads.add(UPLOAD)
+    assert uploads.get("tenant_a", "upload_1") == UPLOAD
+
+
+def test_other_tenants_upload_is_not_found(uploads):
+    uploads.add(UPLOAD)
+    with pytest.raises(NotFound) as caught:
+        uploads.get("tenant_b", "upload_1")
+    assert caught.value.code == "upload_not_found"
+
+
+def test_adding_again_changes_nothing(uploads):
+    uploads.add(UPLOAD)
+    uploads.add(replace(UPLOAD, file_name="other"))
+    assert uploads.get("tenant_a", "upload_1") == UPLOAD
+
+
+def test_only_its_tenant_deletes_an_upload(uploads):
+    uploads.add(UPLOAD)
+    uploads.delete("tenant_b", "upload_1")
+    assert uploads.get("tenant_a", "upload_1") == UPLOAD
+    uploads.delete("tenant_a", "upload_1")
+    with pytest.raises(NotFound):
+        uploads.get("tenant_a", "upload_1")
