@@ -1,0 +1,228 @@
+"""The presenter in the film's frame: a still picture brought to life, or a video whose mouth is replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.perception.face import FaceLandmarks
+from models.perception.faces import FaceFinder, choose_face
+from models.perception.person import person_matte
+from models.talking_head.face_track import FaceTrack, track_face
+from models.talking_head.mesh.engine import MeshRenderer, MeshState
+from models.talking_head.tracks import HeadTrack, MouthTrack
+from models.video.background import BackgroundComposer
+from models.video.framing import FramePlan, head_box, plan_frame
+from models.video.picture import PictureSource
+from models.video.source import SourceFrame, VideoSource, open_source
+from models.video.yuv import rgb_to_i420
+from services.domain.errors import ContentRejected
+from services.domain.storyboard import BackgroundShot
+from services.domain.video import Aspect, Background, FrameSettings
+
+Frame = NDArray[np.uint8]
+Matte = NDArray[np.float32]
+
+_MATTE_MEMORY: Final = 0.4  # share of the frame before in a video's matte, against flicker
+_WARNINGS: Final[Mapping[str, str]] = {
+    "turned_face": "The face is turned away by more than 25 degrees: its motion was softened.",
+    "mouth_wide_open": "The mouth is wide open in the picture: a picture with a closed mouth gives a better film.",
+    "small_face": "The face is small: lips and teeth have few pixels. A closer picture gives a better film.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilmSettings:
+    """What a scene is made of besides the presenter's file."""
+
+    face: int | None
+    frame: FrameSettings
+    background: BackgroundShot
+    background_file: Path | None
+    max_picture_pixels: int
+    max_source_video_s: float
+
+
+class Scene(Protocol):
+    """A presenter who can speak.
+
+    Attributes:
+        kind: ``picture`` or ``video``.
+        size: Width and height of the film.
+        num_faces, face: How many faces were found, and which one speaks, from left to right.
+        notes: What the client should know.
+    """
+
+    kind: str
+    size: tuple[int, int]
+    num_faces: int
+    face: int
+    notes: tuple[str, ...]
+
+    def frames(self, mouth: MouthTrack, head: HeadTrack) -> Iterator[Frame]:
+        """The film's frames, I420, one a step of the tracks; the array is the caller's until the next is taken."""
+        ...
+
+
+def open_scene(path: Path, settings: FilmSettings, *, num_frames: int, check_canceled: Callable[[], None]) -> Scene:
+    """The presenter at ``path``, found, framed and laid on the background.
+
+    Raises:
+        ContentRejected: See ``models.video.source.open_source``, ``models.perception.faces.choose_face`` and
+            ``models.video.background.BackgroundComposer``.
+    """
+    source = open_source(
+        path,
+        max_pixels=settings.max_picture_pixels,
+        max_duration_s=settings.max_source_video_s,
+        name="the presenter's file",
+    )
+    if isinstance(source, PictureSource):
+        return _picture_scene(source, settings)
+    return _video_scene(source, settings, num_frames, check_canceled)
+
+
+@cache
+def face_finder() -> FaceFinder:
+    """The process's finder; its networks load once."""
+    return FaceFinder()
+
+
+class PictureScene:
+    """A still picture: head, eyes and mouth move."""
+
+    kind = "picture"
+
+    def __init__(
+        self, frame: Frame, landmarks: FaceLandmarks, *, num_faces: int, face: int, notes: tuple[str, ...]
+    ) -> None:
+        self._renderer = MeshRenderer()
+        self._base = frame
+        self._state = self._renderer.prepare(frame, landmarks)
+        self.size = (frame.shape[1], frame.shape[0] * 2 // 3)
+        self.num_faces, self.face = num_faces, face
+        self.notes = (*notes, *(_WARNINGS[code] for code in self._state.warnings))
+
+    @property
+    def region(self) -> tuple[int, int, int, int]:
+        """Left, top, right, bottom: pixels outside are the source's own in every frame."""
+        return self._state.region
+
+    def frames(self, mouth: MouthTrack, head: HeadTrack) -> Iterator[Frame]:
+        """See ``Scene``."""
+        out = np.empty_like(self._base)
+        for index in range(len(mouth)):
+            out[:] = self._base
+            self._renderer.render(self._state, mouth, head, index, out)
+            yield out
+
+
+class VideoScene:
+    """A video: its own head and eyes, a new mouth; frames without the face pass through untouched."""
+
+    kind = "video"
+
+    def __init__(
+        self, source: VideoSource, track: FaceTrack, plan: FramePlan, composer: BackgroundComposer, fps: int
+    ) -> None:
+        self._source, self._track, self._plan, self._composer, self._fps = source, track, plan, composer, fps
+        self._renderer = MeshRenderer()
+        self.size = (plan.width, plan.height)
+        self.num_faces, self.face = track.num_faces, track.face
+        notes = [*source.notes, *plan.notes]
+        if track.num_faceless:
+            notes.append(f"{track.num_faceless} of {source.num_frames} source frames show no face and were left as is.")
+        self.notes = tuple(notes)
+
+    def frames(self, mouth: MouthTrack, head: HeadTrack) -> Iterator[Frame]:
+        """See ``Scene``; ``head`` is not used."""
+        base: Frame | None = None
+        state: MeshState | None = None
+        matte: Matte | None = None
+        shown = -1
+        for index, source_frame in enumerate(self._source.frames_at(self._fps, len(mouth))):
+            if base is None or source_frame.index != shown:
+                shown = source_frame.index
+                base, matte = self._framed(source_frame, matte)
+                landmarks = self._track.landmarks[shown]
+                state = self._prepared(base, landmarks, state) if landmarks is not None else None
+            out = base.copy()
+            if state is not None:
+                self._renderer.render(state, mouth, None, index, out)
+            yield out
+
+    def _framed(self, frame: SourceFrame, before: Matte | None) -> tuple[Frame, Matte | None]:
+        rgb = self._plan.apply(frame.rgb)
+        if not self._composer.needs_matte:
+            return rgb_to_i420(rgb), None
+        matte = person_matte(rgb)
+        if before is not None:
+            matte = (matte + _MATTE_MEMORY * (before - matte)).astype(np.float32)
+        return rgb_to_i420(self._composer.compose(rgb, matte)), matte
+
+    def _prepared(self, base: Frame, landmarks: FaceLandmarks, before: MeshState | None) -> MeshState:
+        return self._renderer.prepare(base, _in_film(self._plan, landmarks), previous=before, moving=True)
+
+
+def _picture_scene(source: PictureSource, settings: FilmSettings) -> PictureScene:
+    finder = face_finder()
+    faces = finder.find(source.rgb)
+    face = choose_face(faces, settings.face)
+    landmarks = finder.landmarks(source.rgb, faces[face])
+    head = None
+    if settings.frame.aspect is not Aspect.SOURCE:
+        head = head_box(landmarks, person_matte(source.rgb))
+    plan = plan_frame(source.size, head, settings.frame)
+    composer = _composer(settings, plan)
+    rgb = plan.apply(source.rgb)
+    notes = [*source.notes, *plan.notes]
+    if len(faces) > 1:
+        notes.append(f"{len(faces)} faces were found; the one that speaks is number {face} from the left, from 0.")
+    if composer.needs_matte:
+        if source.alpha is not None:
+            alpha = plan.apply_mask(np.divide(source.alpha, 255, dtype=np.float32))
+            rgb = composer.compose(rgb, alpha, is_over_white=True)
+        else:
+            rgb = composer.compose(rgb, person_matte(rgb))
+    return PictureScene(
+        rgb_to_i420(rgb), _in_film(plan, landmarks), num_faces=len(faces), face=face, notes=tuple(notes)
+    )
+
+
+def _video_scene(
+    source: VideoSource, settings: FilmSettings, num_frames: int, check_canceled: Callable[[], None]
+) -> VideoScene:
+    fps = settings.frame.fps
+    needed = max(source.schedule(fps, num_frames)) + 1
+    track = track_face(face_finder(), islice(source.frames(), needed), settings.face, check_canceled=check_canceled)
+    head = None if settings.frame.aspect is Aspect.SOURCE else head_box(track.middle())
+    plan = plan_frame(source.size, head, settings.frame)
+    return VideoScene(source, track, plan, _composer(settings, plan), fps)
+
+
+def _composer(settings: FilmSettings, plan: FramePlan) -> BackgroundComposer:
+    shot = settings.background
+    picture = None
+    if settings.background_file is not None:
+        opened = open_source(
+            settings.background_file, max_pixels=settings.max_picture_pixels, name="the background's file"
+        )
+        if not isinstance(opened, PictureSource):
+            raise ContentRejected(
+                "The background's file is a video; send a picture.", code="unsupported_media", param="background"
+            )
+        picture = opened
+    return BackgroundComposer(
+        Background(kind=shot.kind, color=shot.color), width=plan.width, height=plan.height, picture=picture
+    )
+
+
+def _in_film(plan: FramePlan, landmarks: FaceLandmarks) -> FaceLandmarks:
+    return replace(landmarks, points=plan.to_film(landmarks.points))
