@@ -14,7 +14,7 @@ from services.usecases.revise_job import revise_job
 
 def record_progress(event: EngineEvent, *, jobs: JobStore, clock: Clock) -> None:
     """Update the job, unless the event is of another attempt, overtaken by a later one, or the job has moved on."""
-    fraction = min(max(event.fraction, 0.0), 1.0)
+    fraction = min(1.0, max(0.0, event.fraction))  # in this order NaN becomes 0
 
     def advance(job: Job) -> Job | None:
         if job.step is not JobStep.RUN or job.attempt != event.attempt or event.sequence <= job.progress.sequence:

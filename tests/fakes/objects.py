@@ -58,7 +58,7 @@ class FakeObjectStore:
     def sign_download(self, key: ObjectKey, *, file_name: str, expires_in_s: int) -> str:
         return f"fake://{key}?filename={file_name}&expires_in_s={expires_in_s}"
 
-    def keys(self) -> set[str]:
+    def stored_keys(self) -> set[str]:
         return {str(key) for key in self._objects}
 
     def _entry(self, key: ObjectKey) -> tuple[bytes, str]:

@@ -1,0 +1,182 @@
+"""Requests become storyboards of the job's own objects."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from services.domain import wire
+from services.domain.brief import Brief, WriterKind
+from services.domain.engine import EngineKind
+from services.domain.errors import NotFound, Unavailable
+from services.domain.ids import new_id
+from services.domain.job import Job, JobState, JobStep
+from services.domain.object_key import ObjectKey
+from services.domain.storyboard import Storyboard
+from services.domain.video import (
+    Background,
+    BackgroundKind,
+    Presenter,
+    SpokenAudio,
+    SpokenText,
+    VideoRequest,
+    VoiceSettings,
+)
+from services.ports.catalogue import Avatar
+from tests.fakes.world import TENANT, World
+
+VOICE = VoiceSettings(voice_id="en-us", speed=2.0)
+
+
+def add_video(world: World, request: VideoRequest, **fields: object) -> Job:
+    now = world.clock.now()
+    job = Job(
+        id=new_id("job"),
+        tenant_id=TENANT,
+        kind=EngineKind.VIDEO,
+        request=wire.to_values(request),
+        created_at=now,
+        updated_at=now,
+        available_at=now,
+    )
+    job = replace(job, **fields)
+    world.jobs.add(job)
+    return job
+
+
+def storyboard_of(world: World, job: Job) -> Storyboard:
+    return wire.decode(Storyboard, world.objects.get(ObjectKey.parse(job.storyboard_key or "")))
+
+
+@pytest.fixture
+def request_1(world: World) -> VideoRequest:
+    return VideoRequest(
+        presenter=Presenter(upload_id=world.upload("image/png", b"face"), face=1),
+        speech=SpokenText(voice=VOICE, text="Hello there, all of you."),
+        seed=7,
+    )
+
+
+def test_prepared_job_waits_for_dispatch_with_its_storyboard(world, request_1):
+    job = world.prepare(add_video(world, request_1).id)
+    assert (job.state, job.step) == (JobState.QUEUED, JobStep.DISPATCH)
+    assert job.storyboard_key == f"work/{TENANT}/{job.id}/0/storyboard.json"
+    board = storyboard_of(world, job)
+    assert (board.job_id, board.seed, board.presenter.face) == (job.id, 7, 1)
+    assert board.frame == request_1.frame
+    assert board.speech.voice == VOICE
+    assert board.speech.script.text == "Hello there, all of you."
+    assert board.speech.script.language == "en-US"
+    assert board.speech.script.writer is WriterKind.CLIENT
+    assert board.speech.script.estimated_duration_s == pytest.approx(24 / 15 / 2, abs=0.01)
+
+
+def test_every_reference_is_a_copy_under_the_job(world, request_1):
+    request = replace(
+        request_1,
+        speech=SpokenAudio(upload_id=world.upload("audio/wav", b"sound"), transcript="Hi", language="de"),
+        background=Background(kind=BackgroundKind.IMAGE, upload_id=world.upload("image/webp", b"beach")),
+    )
+    job = world.prepare(add_video(world, request).id)
+    board = storyboard_of(world, job)
+    keys = (board.presenter.key, board.speech.audio_key, board.background.key)
+    assert keys == tuple(
+        f"work/{TENANT}/{job.id}/0/{name}" for name in ("presenter.png", "audio.wav", "background.webp")
+    )
+    assert [world.objects.get(ObjectKey.parse(key)) for key in keys] == [b"face", b"sound", b"beach"]
+    assert (board.speech.transcript, board.speech.language) == ("Hi", "de")
+    world.objects.delete_owner(TENANT, request.presenter.upload_id)
+    assert world.objects.exists(ObjectKey.parse(keys[0])), "the job no longer needs the upload"
+
+
+def test_built_in_avatar_is_copied_from_the_shared_catalogue(world, request_1):
+    key = ObjectKey.parse("catalogue/shared/avatar_1/0/file.jpg")
+    world.objects.put(key, b"vera", media_type="image/jpeg")
+    world.avatars.add(
+        Avatar(
+            id="avatar_1",
+            tenant_id=None,
+            name="Vera",
+            kind="picture",
+            object_key=str(key),
+            media_type="image/jpeg",
+            created_at=datetime(2026, 1, 1, tzinfo=UTC),
+        )
+    )
+    job = world.prepare(add_video(world, replace(request_1, presenter=Presenter(avatar_id="avatar_1"))).id)
+    board = storyboard_of(world, job)
+    assert board.presenter.key.endswith("/0/presenter.jpg")
+    assert world.objects.get(ObjectKey.parse(board.presenter.key)) == b"vera"
+
+
+def test_brief_becomes_a_script_of_its_own_facts(world, request_1):
+    brief = Brief(product="Lumo Lamp", language="en", duration_s=15, benefits=("lights up a whole room",))
+    job = world.prepare(add_video(world, replace(request_1, speech=SpokenText(voice=VOICE, brief=brief))).id)
+    script = storyboard_of(world, job).speech.script
+    assert script.writer is WriterKind.TEMPLATE
+    assert "Lumo Lamp" in script.text
+
+
+def test_input_that_went_meanwhile_fails_the_job_by_name(world, request_1):
+    job = add_video(world, request_1)
+    world.uploads.delete(TENANT, request_1.presenter.upload_id)
+    failed = world.prepare(job.id)
+    assert (failed.state, failed.step) == (JobState.FAILED, JobStep.NONE)
+    assert (failed.failure.code, failed.failure.param) == ("upload_not_found", "presenter.upload_id")
+    assert not failed.failure.retryable
+    assert failed.finished_at == world.clock.now()
+
+
+def test_upload_whose_bytes_went_fails_the_job_by_name(world, request_1):
+    job = add_video(world, request_1)
+    world.objects.delete_owner(TENANT, request_1.presenter.upload_id)
+    assert world.prepare(job.id).failure.code == "upload_not_found"
+
+
+def test_failing_store_fails_the_message_and_not_the_job(world, request_1, monkeypatch):
+    job = add_video(world, request_1)
+
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise Unavailable("full", code="store_unavailable")
+
+    monkeypatch.setattr(world.objects, "put", refuse)
+    with pytest.raises(Unavailable):
+        world.prepare(job.id)
+    assert world.jobs.get(job.id) == job
+
+
+def test_preparing_is_given_up_after_the_last_try(world, request_1):
+    job = add_video(world, request_1, step_tries=world.settings.max_step_tries, callback_url="https://c.example/")
+    failed = world.prepare(job.id)
+    assert (failed.state, failed.step, failed.failure.code) == (JobState.FAILED, JobStep.NOTIFY, "prepare_failed")
+
+
+def test_repeated_message_changes_nothing(world, request_1):
+    job = world.prepare(add_video(world, request_1).id)
+    assert world.prepare(job.id) == job
+
+
+def test_canceled_job_is_not_prepared(world, request_1):
+    job = add_video(world, request_1)
+    canceled = world.cancel(job.id)
+    assert world.prepare(job.id) == canceled
+    assert not any(job.id in key for key in world.objects.stored_keys())
+
+
+def test_job_canceled_while_it_is_prepared_stays_canceled(world, request_1, monkeypatch):
+    job = add_video(world, request_1)
+    put = world.objects.put
+
+    def cancel_meanwhile(*args: object, **kwargs: object) -> None:
+        put(*args, **kwargs)
+        world.cancel(job.id)
+
+    monkeypatch.setattr(world.objects, "put", cancel_meanwhile)
+    assert world.prepare(job.id).state is JobState.CANCELED
+
+
+def test_deleted_job_is_not_found(world):
+    with pytest.raises(NotFound):
+        world.prepare("job_gone")

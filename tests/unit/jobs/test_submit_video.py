@@ -1,0 +1,274 @@
+"""What is refused before any work, and what is stored."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from services.domain import wire
+from services.domain.brief import Brief
+from services.domain.errors import Conflict, ContentRejected, InvalidRequest, SpokesmodelError
+from services.domain.ids import new_id
+from services.domain.job import JobState, JobStep
+from services.domain.video import (
+    Aspect,
+    Background,
+    BackgroundKind,
+    FrameSettings,
+    Presenter,
+    SpokenAudio,
+    SpokenText,
+    VideoRequest,
+    VoiceSettings,
+)
+from services.ports.catalogue import Avatar
+from services.settings import Settings
+from services.usecases.submit_video import submit_video
+from tests.fakes.world import OTHER_TENANT, TENANT, World
+
+VOICE = VoiceSettings(voice_id="en-us")
+BRIEF = Brief(product="Lamp", language="en", duration_s=20)
+
+
+def submit(world: World, request: VideoRequest, **more: Any):
+    arguments = {
+        "job_id": new_id("job"),
+        "tenant_id": TENANT,
+        "jobs": world.jobs,
+        "uploads": world.uploads,
+        "avatars": world.avatars,
+        "voices": world.voices,
+        "objects": world.objects,
+        "clock": world.clock,
+        "settings": world.settings,
+    }
+    return submit_video(request, **{**arguments, **more})
+
+
+@pytest.fixture
+def request_1(world: World) -> VideoRequest:
+    speech = SpokenText(voice=VOICE, text="Hello.")
+    return VideoRequest(presenter=Presenter(upload_id=world.upload()), speech=speech)
+
+
+def refusal(world: World, request: VideoRequest, **more: Any) -> SpokesmodelError:
+    with pytest.raises(SpokesmodelError) as raised:
+        submit(world, request, **more)
+    assert not world.jobs.list(TENANT).items, "a refused request leaves no job"
+    return raised.value
+
+
+def test_accepted_video_is_queued_and_stored(world, request_1):
+    job = submit(world, request_1, callback_url="https://client.example/hook", callback_id="mine")
+    assert world.jobs.get(job.id) == job
+    assert (job.state, job.step, job.attempt, job.tenant_id) == (JobState.QUEUED, JobStep.PREPARE, 0, TENANT)
+    assert wire.from_values(VideoRequest, job.request) == request_1
+    assert job.callback_id == "mine"
+
+
+def test_same_id_again_answers_the_job_there_is(world, request_1):
+    job_id = new_id("job")
+    first = submit(world, request_1, job_id=job_id)
+    world.clock.advance(5)
+    assert submit(world, request_1, job_id=job_id) == first
+    with pytest.raises(Conflict):
+        submit(
+            world,
+            replace(request_1, presenter=Presenter(upload_id=world.upload(tenant_id=OTHER_TENANT))),
+            job_id=job_id,
+            tenant_id=OTHER_TENANT,
+        )
+
+
+@pytest.mark.parametrize(
+    ("change", "param"),
+    [
+        ({"presenter": Presenter()}, "presenter"),
+        ({"presenter": Presenter(avatar_id="a", upload_id="b")}, "presenter"),
+        ({"speech": SpokenText(voice=VOICE)}, "speech"),
+        ({"speech": SpokenText(voice=VOICE, text="Hi", brief=BRIEF)}, "speech"),
+    ],
+)
+def test_exactly_one_of_alternatives_is_needed(world, request_1, change, param):
+    error = refusal(world, replace(request_1, **change))
+    assert isinstance(error, InvalidRequest)
+    assert (error.code, error.param) == ("exactly_one", param)
+
+
+@pytest.mark.parametrize(
+    ("change", "param"),
+    [
+        ({"frame": FrameSettings(fps=24)}, "frame.fps"),
+        ({"frame": FrameSettings(height_px=127)}, "frame.height_px"),
+        ({"frame": FrameSettings(height_px=3841)}, "frame.height_px"),
+        ({"seed": -1}, "seed"),
+        ({"seed": 2**63}, "seed"),
+        ({"speech": SpokenText(voice=replace(VOICE, speed=0.49), text="Hi")}, "speech.voice.speed"),
+        ({"speech": SpokenText(voice=replace(VOICE, speed=2.01), text="Hi")}, "speech.voice.speed"),
+        ({"speech": SpokenText(voice=replace(VOICE, speed=float("nan")), text="Hi")}, "speech.voice.speed"),
+        ({"speech": SpokenText(voice=replace(VOICE, pitch=13), text="Hi")}, "speech.voice.pitch"),
+        ({"speech": SpokenText(voice=replace(VOICE, volume=-0.1), text="Hi")}, "speech.voice.volume"),
+        ({"speech": SpokenText(voice=replace(VOICE, pause_s=3.5), text="Hi")}, "speech.voice.pause_s"),
+        ({"speech": SpokenText(voice=VOICE, brief=replace(BRIEF, duration_s=0.5))}, "speech.brief.duration_s"),
+        ({"speech": SpokenText(voice=VOICE, brief=replace(BRIEF, duration_s=1801))}, "speech.brief.duration_s"),
+    ],
+)
+def test_value_outside_its_range_is_refused_with_range_and_value(world, request_1, change, param):
+    error = refusal(world, replace(request_1, **change))
+    assert (type(error), error.code, error.param) == (InvalidRequest, "out_of_range", param)
+
+
+def test_face_index_is_checked(world, request_1):
+    error = refusal(world, replace(request_1, presenter=replace(request_1.presenter, face=-1)))
+    assert (error.code, error.param) == ("out_of_range", "presenter.face")
+
+
+@pytest.mark.parametrize(
+    "accepted",
+    [
+        {"frame": FrameSettings(aspect=Aspect.SOURCE, fps=60, height_px=3840)},
+        {"background": Background(kind=BackgroundKind.BLUR)},
+        {"background": Background(kind=BackgroundKind.COLOR, color="#00ffAA")},
+        {"speech": SpokenText(voice=replace(VOICE, speed=2, pitch=-12, volume=0, pause_s=3), text="7")},
+        {"speech": SpokenText(voice=VOICE, text="你好", language="zh-Hans-CN")},
+        {"speech": SpokenText(voice=VOICE, brief=BRIEF)},
+    ],
+)
+def test_edges_of_what_is_allowed_are_accepted(world, request_1, accepted):
+    assert submit(world, replace(request_1, **accepted)).state is JobState.QUEUED
+
+
+@pytest.mark.parametrize("text", ["", "  \n\t", "...!?", "🙂🎉", "—«»—", "\u200b\u00ad"])
+def test_text_without_letter_or_digit_has_nothing_to_say(world, request_1, text):
+    error = refusal(world, replace(request_1, speech=SpokenText(voice=VOICE, text=text)))
+    assert (type(error), error.code, error.param) == (ContentRejected, "nothing_to_say", "speech.text")
+
+
+def test_too_long_text_is_refused_naming_limit_and_length(world, request_1):
+    settings = Settings(max_text_characters=10)
+    error = refusal(world, replace(request_1, speech=SpokenText(voice=VOICE, text="eleven char")), settings=settings)
+    assert (error.code, error.param) == ("text_too_long", "speech.text")
+    assert "11" in error.detail
+    assert "10" in error.detail
+
+
+def test_brief_counts_all_its_facts(world, request_1):
+    brief = replace(BRIEF, keywords=("four", "five5"), offer="six666")
+    settings = Settings(max_text_characters=18)
+    error = refusal(world, replace(request_1, speech=SpokenText(voice=VOICE, brief=brief)), settings=settings)
+    assert (error.code, error.param) == ("text_too_long", "speech.brief")
+    assert "19" in error.detail
+
+
+@pytest.mark.parametrize("language", ["english!", "e", "", "de_DE", "x" * 9])
+def test_language_is_a_bcp47_tag(world, request_1, language):
+    error = refusal(world, replace(request_1, speech=SpokenText(voice=VOICE, text="Hi", language=language)))
+    assert (error.code, error.param) == ("malformed_language", "speech.language")
+
+
+@pytest.mark.parametrize(
+    ("background", "code", "param"),
+    [
+        (Background(kind=BackgroundKind.COLOR), "missing", "background.color"),
+        (Background(kind=BackgroundKind.IMAGE), "missing", "background.upload_id"),
+        (Background(kind=BackgroundKind.BLUR, color="#112233"), "not_used", "background.color"),
+        (Background(kind=BackgroundKind.COLOR, color="red"), "malformed_color", "background.color"),
+        (Background(kind=BackgroundKind.COLOR, color="#1122334"), "malformed_color", "background.color"),
+    ],
+)
+def test_background_has_what_its_kind_needs_and_no_more(world, request_1, background, code, param):
+    error = refusal(world, replace(request_1, background=background))
+    assert (error.code, error.param) == (code, param)
+
+
+def test_unknown_voice_is_refused(world, request_1):
+    error = refusal(world, replace(request_1, speech=SpokenText(voice=VoiceSettings(voice_id="xx"), text="Hi")))
+    assert (type(error), error.code, error.param) == (ContentRejected, "voice_not_found", "speech.voice.voice_id")
+
+
+def test_avatar_of_another_tenant_is_not_found(world, request_1):
+    avatar = Avatar(
+        id=new_id("avatar"),
+        tenant_id=OTHER_TENANT,
+        name="Vera",
+        kind="picture",
+        object_key="catalogue/x/y/0/file.png",
+        media_type="image/png",
+        created_at=datetime(2026, 1, 1, tzinfo=UTC),
+    )
+    world.avatars.add(avatar)
+    error = refusal(world, replace(request_1, presenter=Presenter(avatar_id=avatar.id)))
+    assert (error.code, error.param) == ("avatar_not_found", "presenter.avatar_id")
+    world.avatars.add(replace(avatar, id="avatar_shared", tenant_id=None))
+    assert submit(world, replace(request_1, presenter=Presenter(avatar_id="avatar_shared")))
+
+
+def upload_changes(upload_id: str) -> list[tuple[dict[str, Any], str]]:
+    return [
+        ({"presenter": Presenter(upload_id=upload_id)}, "presenter.upload_id"),
+        ({"speech": SpokenAudio(upload_id=upload_id)}, "speech.audio_upload_id"),
+        ({"background": Background(kind=BackgroundKind.IMAGE, upload_id=upload_id)}, "background.upload_id"),
+    ]
+
+
+@pytest.mark.parametrize("which", range(3))
+def test_referred_uploads_are_checked_one_by_one(world, request_1, which):
+    cases = [
+        ("upload_not_found", new_id("upload")),
+        ("upload_not_found", world.upload(tenant_id=OTHER_TENANT)),
+        ("wrong_media_type", world.upload("text/plain")),
+        ("upload_incomplete", world.upload(("image/png", "audio/wav", "image/png")[which], data=None)),
+        ("empty_file", world.upload(("video/mp4", "video/mp4", "image/webp")[which], data=b"")),
+    ]
+    for code, upload_id in cases:
+        change, param = upload_changes(upload_id)[which]
+        error = refusal(world, replace(request_1, **change))
+        assert (type(error), error.code, error.param) == (ContentRejected, code, param)
+
+
+def test_refusal_names_the_file_as_the_client_named_it(world, request_1):
+    error = refusal(world, replace(request_1, presenter=Presenter(upload_id=world.upload(data=b""))))
+    assert 'my "file" 图.png' in error.detail
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://client.example/",
+        "https://",
+        "//client.example",
+        "https://user:secret@client.example/",
+        "https://localhost/",
+        "https://a.localhost/",
+        "http://127.0.0.1:8000/",
+        "http://10.1.2.3/",
+        "http://169.254.169.254/latest/meta-data",
+        "http://100.100.100.200/",
+        "http://168.63.129.16/",
+        "http://[::1]/",
+        "http://[::ffff:10.0.0.1]/",
+        "http://[fd00:ec2::254]/",
+        "http://[64:ff9b::a00:1]/",
+        "http://0.0.0.0/",
+        "https://client.example:99999/",
+        "https://client.example/a b",
+        "https://client.example\\@127.0.0.1/",
+        "https://client.example/" + "x" * 2048,
+    ],
+)
+def test_callback_into_a_private_network_or_of_a_strange_form_is_refused(world, request_1, url):
+    error = refusal(world, request_1, callback_url=url)
+    assert (type(error), error.code, error.param) == (ContentRejected, "callback_url_refused", "callback_url")
+
+
+def test_private_callback_is_accepted_where_the_setting_allows(world, request_1):
+    settings = Settings(allow_private_callbacks=True)
+    assert submit(world, request_1, callback_url="http://127.0.0.1:9/", settings=settings)
+
+
+def test_long_callback_id_is_refused(world, request_1):
+    error = refusal(world, request_1, callback_url="https://client.example/", callback_id="x" * 257)
+    assert (error.code, error.param) == ("out_of_range", "callback_id")
