@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from models.video import yuv
 from models.video.picture import PictureSource
 from services.domain.errors import ContentRejected, InvalidRequest
 from services.domain.video import Background, BackgroundKind
@@ -97,7 +97,7 @@ class BackgroundComposer:
         else:
             front = decontaminated(rgb, matte)
             mixed = plate + alpha * (front.astype(np.float32) - plate)
-        return _pixels(mixed)
+        return yuv.rounded(mixed)
 
 
 def cover(rgb: NDArray[np.uint8], width: int, height: int) -> NDArray[np.uint8]:
@@ -137,7 +137,7 @@ def blurred_behind(rgb: NDArray[np.uint8], matte: NDArray[np.float32]) -> NDArra
         norm += part_norm * left_over
     filled = total / np.maximum(norm, 1e-4)[..., None]
     full = cv2.resize(filled, (width, height), interpolation=cv2.INTER_CUBIC)
-    return _pixels(full)
+    return yuv.rounded(full)
 
 
 def decontaminated(rgb: NDArray[np.uint8], matte: NDArray[np.float32]) -> NDArray[np.uint8]:
@@ -152,8 +152,4 @@ def decontaminated(rgb: NDArray[np.uint8], matte: NDArray[np.float32]) -> NDArra
     inner = color / np.maximum(amount, 1e-3)[..., None]
     edge = np.clip((0.95 - matte) / 0.5, 0, 1) * (matte > 0.02) * (amount > 0.02)
     mixed = rgb + edge[..., None] * (inner - rgb)
-    return _pixels(mixed)
-
-
-def _pixels(values: NDArray[Any]) -> NDArray[np.uint8]:
-    return np.clip(values + 0.5, 0, 255).astype(np.uint8)
+    return yuv.rounded(mixed)

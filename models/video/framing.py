@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.perception.face import FaceBox, FaceLandmarks
+from models.video import yuv
 from services.domain.errors import InvalidRequest
 from services.domain.video import Aspect, FrameSettings
 
@@ -150,7 +151,7 @@ class FramePlan:
         soft = weight < 1
         mixed = inside[soft] + weight[soft][:, None] * (sharp[soft].astype(np.float32) - inside[soft])
         inside[~soft] = sharp[~soft]
-        inside[soft] = np.clip(mixed + 0.5, 0, 255).astype(np.uint8)
+        inside[soft] = yuv.rounded(mixed)
         return frame
 
     def apply_mask(self, mask: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -374,5 +375,4 @@ def _surroundings(sharp: NDArray[np.uint8], offset: tuple[int, int], width: int,
     distance = cv2.distanceTransform(outside, cv2.DIST_L2, 3)
     weight = np.clip(distance / (max(size) / 8), 0, 1)[..., None]
     mixed = near * (1 - weight) + far * weight
-    blurred: NDArray[np.uint8] = np.clip(mixed, 0, 255).astype(np.uint8)
-    return _resized(blurred, width, height)
+    return _resized(yuv.rounded(mixed), width, height)

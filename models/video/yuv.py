@@ -6,7 +6,7 @@ the U plane, then the V plane, each ``h // 2`` by ``w // 2``.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import cv2
 import numpy as np
@@ -87,3 +87,19 @@ def color_to_yuv(rgb: tuple[int, int, int]) -> tuple[int, int, int]:
     """One colour, 0 to 255 each, as Y, U, V."""
     y, u, v = (_TO_YUV[:, :3] @ np.array(rgb, float) + _TO_YUV[:, 3]).round().astype(int)
     return int(y), int(u), int(v)
+
+
+def premultiplied_luma(color: NDArray[Any], alpha: NDArray[Any]) -> NDArray[Any]:
+    """Y (float) of premultiplied RGB (h, w, 3), 0 to 1, itself premultiplied: added to a frame times ``1 - alpha``."""
+    return color @ (255.0 * _TO_YUV[0, :3]).astype(np.float32) + np.float32(_TO_YUV[0, 3]) * alpha
+
+
+def premultiplied_chroma(color: NDArray[Any], alpha: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """U and V (float) of premultiplied RGB, themselves premultiplied."""
+    u, v = (color @ (255.0 * row[:3]).astype(np.float32) + np.float32(row[3]) * alpha for row in _TO_YUV[1:])
+    return u, v
+
+
+def rounded(values: NDArray[Any]) -> Pixels:
+    """Float values as the nearest 8-bit ones."""
+    return np.asarray(np.clip(values + 0.5, 0, 255), np.uint8)

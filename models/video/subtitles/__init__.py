@@ -1,0 +1,16 @@
+"""Subtitles: cues from word times, SRT and VTT files, and drawing into the picture."""
+
+from models.video.subtitles.burner import SubtitleBurner, SubtitleStyle
+from models.video.subtitles.cues import NO_WORD_TIMES, Cue, CueLimits, cues_from_timeline
+from models.video.subtitles.files import to_srt, to_vtt
+
+__all__ = [
+    "NO_WORD_TIMES",
+    "Cue",
+    "CueLimits",
+    "SubtitleBurner",
+    "SubtitleStyle",
+    "cues_from_timeline",
+    "to_srt",
+    "to_vtt",
+]
