@@ -1,8 +1,9 @@
 """Subtitles: cues from word times, SRT and VTT files, and drawing into the picture."""
 
-from models.video.subtitles.burner import SubtitleBurner, SubtitleStyle
+from models.video.subtitles.burner import SubtitleBurner
 from models.video.subtitles.cues import NO_WORD_TIMES, Cue, CueLimits, cues_from_timeline
 from models.video.subtitles.files import to_srt, to_vtt
+from models.video.subtitles.style import SubtitleStyle
 
 __all__ = [
     "NO_WORD_TIMES",

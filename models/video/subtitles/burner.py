@@ -16,52 +16,11 @@ from numpy.typing import NDArray
 from models.video import yuv
 from models.video.subtitles.cues import Cue
 from models.video.subtitles.fonts import UNITS, FontBook
-from models.video.subtitles.segmentation import pieces
+from models.video.subtitles.segmentation import clusters, pieces
+from models.video.subtitles.style import SubtitleStyle, safe_area
 from models.video.subtitles.typesetting import Line, is_right_to_left, typeset
 
 Plane = NDArray[Any]  # float, 0 to 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubtitleStyle:
-    """How subtitles look; lengths are shares of the font size.
-
-    Attributes:
-        size_share: Font size as a share of the frame's shorter side.
-        color, outline_color, box_color: R, G, B.
-        outline: Width of the outline.
-        shadow: Blur of the soft shadow below; 0 for none.
-        box_opacity: Of a box behind the text; 0 for none.
-    """
-
-    size_share: float = 0.055
-    color: tuple[int, int, int] = (255, 255, 255)
-    outline_color: tuple[int, int, int] = (12, 12, 12)
-    outline: float = 0.075
-    shadow: float = 0.12
-    box_color: tuple[int, int, int] = (0, 0, 0)
-    box_opacity: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class SafeArea:
-    """Where text is neither cut nor covered, in pixels."""
-
-    left: int
-    right: int
-    bottom: int
-
-
-def safe_area(width: int, height: int) -> SafeArea:
-    """The part of a frame of this shape that apps leave free: upright films carry buttons right and captions below."""
-    ratio = width / height
-    if ratio < 0.7:
-        beside, below = 0.11, 0.20
-    elif ratio < 1.2:
-        beside, below = 0.08, 0.09
-    else:
-        beside, below = 0.10, 0.07
-    return SafeArea(round(width * beside), width - round(width * beside), height - round(height * below))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +67,7 @@ class SubtitleBurner:
         self._safe = safe_area(*size)
         self._size_px = max(10.0, self._style.size_share * min(size))
         self._book = FontBook(self._size_px, language)
+        self._smaller = {scale: FontBook(self._size_px * scale, language) for scale in (0.94, 0.88)}
         self._drawn: tuple[int, _Patch | None] = (-1, None)
 
     def draw(self, frame: NDArray[np.uint8], time_s: float) -> None:
@@ -121,30 +81,53 @@ class SubtitleBurner:
             _lay_on(frame, self._drawn[1])
 
     def lines(self, cue: Cue) -> list[str]:
-        """The cue's lines as they are drawn: broken further where one is wider than the safe area."""
-        room = self._safe.right - self._safe.left
-        shown: list[str] = []
-        for line in cue.lines:
-            shown.extend([line] if self._set(line, cue).width <= room else self._broken(line, cue, room))
-        return shown
+        """The cue's lines as they are drawn: broken anew where they are wider than the safe area."""
+        return self._fitted(cue)[0]
 
-    def _set(self, text: str, cue: Cue) -> Line:
+    def _fitted(self, cue: Cue) -> tuple[list[str], FontBook]:
+        """Lines and their fonts: as they are; a little smaller; else in more lines of even width."""
+        room = self._safe.right - self._safe.left
+        widest = max(self._set(line, cue, self._book).width for line in cue.lines)
+        if widest <= room:
+            return list(cue.lines), self._book
+        for scale, book in self._smaller.items():
+            if widest * scale <= room:
+                return list(cue.lines), book
+        return self._broken(" ".join(cue.lines), cue, room), self._book
+
+    def _set(self, text: str, cue: Cue, book: FontBook) -> Line:
         right_to_left = is_right_to_left(cue.text, self._language)
-        return typeset(text, self._book, right_to_left=right_to_left, language=self._language)
+        return typeset(text, book, right_to_left=right_to_left, language=self._language)
 
     def _broken(self, text: str, cue: Cue, room: float) -> list[str]:
-        rows: list[str] = []
-        current = ""
-        for piece in pieces(text, self._language):
-            part = text[piece.start : piece.end]
-            if current and self._set((current + part).strip(), cue).width > room:
-                rows.append(current.strip())
+        parts = [text[piece.start : piece.end] for piece in pieces(text, self._language)]
+        parts = [part for piece in parts for part in self._narrowed(piece, cue, room)]
+        widths = [self._set(part, cue, self._book).width for part in parts]
+        most = max(room, *widths) if widths else room
+        num_lines = len(_filled(parts, widths, most))
+        # The narrowest lines that take no more of them: even ones, no single word left over.
+        for step in range(1, 21):
+            limit = max(max(widths), most * (num_lines - 1) / num_lines * (1 - step / 20) + most * step / 20)
+            lines = _filled(parts, widths, limit)
+            if len(lines) <= num_lines:
+                return lines
+        return _filled(parts, widths, most)
+
+    def _narrowed(self, part: str, cue: Cue, room: float) -> list[str]:
+        """A word wider than the frame, cut between letters."""
+        if self._set(part.strip(), cue, self._book).width <= room:
+            return [part]
+        rows, current = [], ""
+        for cluster in clusters(part):
+            if current and self._set(current + cluster, cue, self._book).width > room:
+                rows.append(current)
                 current = ""
-            current += part
-        return [*rows, current.strip()]
+            current += cluster
+        return [*rows, current]
 
     def _patch(self, cue: Cue) -> _Patch | None:
-        lines = [self._set(text, cue) for text in self.lines(cue)]
+        texts, book = self._fitted(cue)
+        lines = [self._set(text, cue, book) for text in texts]
         lines = [line for line in lines if line.glyphs]
         if not lines:
             return None
@@ -189,6 +172,20 @@ class SubtitleBurner:
             layers.append(_Layer(color, coverage * visible))
             visible = visible * (1 - coverage)
         return layers
+
+
+def _filled(parts: Sequence[str], widths: Sequence[float], limit: float) -> list[str]:
+    """``parts`` put into lines one after another, each as full as ``limit`` allows."""
+    lines: list[str] = []
+    used = limit
+    for part, width in zip(parts, widths, strict=True):
+        if used + width > limit + 0.5:
+            lines.append(part)
+            used = width
+        else:
+            lines[-1] += part
+            used += width
+    return [line.strip() for line in lines]
 
 
 def _thickened(mask: Plane, radius: float) -> Plane:

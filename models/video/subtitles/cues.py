@@ -7,6 +7,7 @@ import itertools
 from dataclasses import dataclass, replace
 
 from models.video.subtitles.segmentation import Break, Piece, clusters, is_unspaced, pieces, reading_length, width
+from models.video.subtitles.style import SubtitleStyle, letters_a_line
 from services.domain.timeline import SpeechTimeline, Word
 
 NO_WORD_TIMES = "There are no subtitles: no one knows when which word is said. Send the recording's transcript."
@@ -33,12 +34,9 @@ class CueLimits:
     gap_s: float = 0.08
 
     @classmethod
-    def for_frame(cls, width_px: int, height_px: int) -> CueLimits:
+    def for_frame(cls, width_px: int, height_px: int, style: SubtitleStyle | None = None) -> CueLimits:
         """Limits whose lines stay large enough to read in a frame of this shape."""
-        ratio = width_px / height_px
-        if ratio > 1.4:
-            return cls()
-        return cls(line_width=34.0) if ratio > 0.9 else cls(line_width=27.0)
+        return cls(line_width=letters_a_line(width_px, height_px, style))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
