@@ -22,14 +22,21 @@ class PersonSegmenter:
         self._square = TfliteModel("person-matte")
         self._wide = TfliteModel("person-matte-landscape")
 
-    def matte(self, picture_rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
-        """How much of each pixel is person, float32 (height, width) from 0 to 1, edges following the picture's."""
+    def coarse(self, picture_rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """What the network itself says, 0 to 1, at its own small size (256 by 256, or 144 rows for wide pictures)."""
         import cv2
 
         height, width = picture_rgb.shape[:2]
         model = self._wide if width > 1.4 * height else self._square
         small = cv2.resize(picture_rgb, model.input_size, interpolation=cv2.INTER_AREA)
-        coarse = model(np.divide(small, 255, dtype=np.float32))[0].reshape(model.input_size[::-1])
+        return model(np.divide(small, 255, dtype=np.float32))[0].reshape(model.input_size[::-1])
+
+    def matte(self, picture_rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """How much of each pixel is person, float32 (height, width) from 0 to 1, edges following the picture's."""
+        import cv2
+
+        height, width = picture_rgb.shape[:2]
+        coarse = self.coarse(picture_rgb)
         scale = min(1.0, _GUIDE_SIDE_PX / max(height, width))
         size = (max(1, round(width * scale)), max(1, round(height * scale)))
         guide = cv2.resize(picture_rgb, size, interpolation=cv2.INTER_AREA)
@@ -49,6 +56,11 @@ def _shared() -> PersonSegmenter:
 def person_matte(picture_rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
     """``PersonSegmenter.matte`` with one set of networks for the process."""
     return _shared().matte(picture_rgb)
+
+
+def coarse_person_matte(picture_rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """``PersonSegmenter.coarse`` with one set of networks for the process: cheap, for telling roughly where."""
+    return _shared().coarse(picture_rgb)
 
 
 def _guided(guide: NDArray[np.float32], matte: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

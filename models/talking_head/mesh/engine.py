@@ -9,14 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.perception.face import FaceLandmarks
+from models.perception.person import coarse_person_matte
 from models.talking_head.mesh import head as head_motion
 from models.talking_head.mesh import lips
+from models.talking_head.mesh.folds import relaxed
 from models.talking_head.mesh.grid import Field, Grid, warped
 from models.talking_head.mesh.interior import Interior, build_interior
 from models.talking_head.mesh.lids import Lid, close_lid, find_lids
 from models.talking_head.mesh.mouth import Layers, draw_mouth
 from models.talking_head.tracks import HeadTrack, MouthTrack
-from models.video.yuv import planes
+from models.video.yuv import i420_to_rgb, planes
 
 Frame = NDArray[np.uint8]
 
@@ -73,7 +75,8 @@ class MeshRenderer:
         edge = _border_fade(grid)
         upper, lower = upper * edge, lower * edge
         if not moving:
-            shared = head_motion.head_fields(landmarks, grid, size)
+            matte = coarse_person_matte(i420_to_rgb(frame))
+            shared = head_motion.head_fields(landmarks, grid, size, matte)
             upper, lower = np.concatenate([shared, upper]), np.concatenate([shared, lower])
         x, y = grid.centres()
         u, v = mouth.to_uv(x, y)
@@ -84,7 +87,7 @@ class MeshRenderer:
         return MeshState(
             region=region,
             warnings=_warnings(landmarks, mouth),
-            source=frame,
+            source=frame if moving else relaxed(frame, mouth),
             landmarks=landmarks,
             grid=grid,
             mouth=mouth,
@@ -137,6 +140,7 @@ class MeshRenderer:
             aperture=float(mouth.aperture[index]) * strength,
             tongue=float(mouth.tongue[index]),
             pucker=float(mouth.pucker[index]),
+            teeth=float(mouth.teeth[index]),
         )
         if head is not None and moves_head and head.blink[index] > 0.01:
             for lid in state.lids:

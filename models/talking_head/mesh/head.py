@@ -9,7 +9,7 @@ import numpy as np
 
 from models.perception.face import FaceLandmarks
 from models.talking_head.mesh import topology
-from models.talking_head.mesh.grid import Field, Grid
+from models.talking_head.mesh.grid import Field, Grid, warped
 
 MOTIONS: Final = ("yaw", "pitch", "roll", "shift_x", "shift_y", "brow")
 
@@ -18,6 +18,7 @@ REACH: Final = 2.4
 
 _RING_SCALES, _RING_WEIGHTS = (1.22, 1.5, 1.9, REACH), (1.0, 0.9, 0.45, 0.0)
 _AXIS_DEPTH: Final = 0.55  # of the axis the head turns about, in face widths behind the mesh's own zero
+_BEHIND: Final = 0.45  # face widths over which the background takes up the head's motion
 _BROW_LIFT: Final = 0.03  # face widths
 
 
@@ -38,15 +39,29 @@ def oval_ratio(landmarks: FaceLandmarks, x: Field, y: Field) -> Field:
 
 
 def outside_face(landmarks: FaceLandmarks, grid: Grid, unit_px: float) -> Field:
-    """Distance of each cell outside the face's contour, in units of ``unit_px``; 0 inside."""
+    """Distance of each cell from the face's contour, in units of ``unit_px``; positive outside, negative inside."""
     oval = landmarks.points[list(topology.FACE_OVAL), :2]
-    mask = np.ones((grid.rows, grid.columns), np.uint8)
-    cv2.fillPoly(mask, [np.round(grid.to_cells(oval)).astype(np.int32)], 0)
-    distance = cv2.distanceTransform(mask, cv2.DIST_L2, 5) * np.float32(grid.cell / unit_px)
+    inside = np.zeros((grid.rows, grid.columns), np.uint8)
+    cv2.fillPoly(inside, [np.round(grid.to_cells(oval)).astype(np.int32)], 1)
+    away, within = (cv2.distanceTransform(mask, cv2.DIST_L2, 5) for mask in (1 - inside, inside))
+    distance = (np.asarray(away, np.float32) - np.asarray(within, np.float32)) * np.float32(grid.cell / unit_px)
     return np.asarray(cv2.GaussianBlur(distance, (5, 5), 0), np.float32)
 
 
-def head_fields(landmarks: FaceLandmarks, grid: Grid, frame_size: tuple[int, int]) -> Field:
+def near_person(matte: Field, grid: Grid, frame_size: tuple[int, int], face_width: float) -> Field:
+    """1 on the person and close by, 0 further out, (rows, columns): what stands behind keeps still.
+
+    ``matte`` covers the whole frame at any size.
+    """
+    x, y = grid.centres()
+    scale = np.array([matte.shape[1] / frame_size[0], matte.shape[0] / frame_size[1]], np.float32)
+    seen = warped(matte, np.asarray(np.dstack([(x + 0.5) * scale[0] - 0.5, (y + 0.5) * scale[1] - 0.5]), np.float32))
+    away = cv2.distanceTransform((seen < 0.5).astype(np.uint8), cv2.DIST_L2, 5)
+    value = np.clip(1 - np.asarray(away, np.float32) * np.float32(grid.cell / (_BEHIND * face_width)), 0, 1)
+    return np.asarray(value * value * (3 - 2 * value), np.float32)
+
+
+def head_fields(landmarks: FaceLandmarks, grid: Grid, frame_size: tuple[int, int], matte: Field) -> Field:
     """The basis of head motion, (len(MOTIONS), rows, columns, 2), pixels for a motion of 1 (radian, face width).
 
     It fades to nothing at ``REACH`` and at the frame's edges, so that nothing is pulled in from outside.
@@ -55,6 +70,7 @@ def head_fields(landmarks: FaceLandmarks, grid: Grid, frame_size: tuple[int, int
     face_width = landmarks.width
     ratio = oval_ratio(landmarks, x, y)
     weight = np.interp(ratio, _RING_SCALES, _RING_WEIGHTS).astype(np.float32)
+    weight *= np.maximum(near_person(matte, grid, frame_size, face_width), np.clip((1.4 - ratio) / 0.3, 0, 1))
     weight *= _edge_fade(x, y, frame_size, face_width)
     weight = np.asarray(cv2.GaussianBlur(weight, (5, 5), 0), np.float32)
     weight[ratio >= REACH] = 0

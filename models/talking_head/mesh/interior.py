@@ -99,8 +99,8 @@ def _palette(frame: LipFrame, source: NDArray[np.uint8]) -> Palette:
         teeth = np.array([light, *(128 + 0.22 * (skin[1:] - 128))])
     flesh = lip - grey
     return Palette(
-        throat=(grey + flesh * (0.16, 0.75, 0.75) + (14, 0, 0)).astype(np.float32),
-        tongue=(grey + flesh * (0.72, 0.85, 0.9)).astype(np.float32),
+        throat=(grey + flesh * (0.12, 0.5, 0.55) + (12, 0, 0)).astype(np.float32),
+        tongue=(grey + flesh * (0.66, 0.8, 0.85)).astype(np.float32),
         teeth=teeth.astype(np.float32),
     )
 
@@ -135,15 +135,15 @@ def _teeth_row(
     inside = np.clip((middle - left) / width, 0, 1) * 2 - 1  # -1 to 1 across the tooth
     lateral = (index == 1) * 0.03 * (facing == 1)
     canine = (index == 2) * 0.03 * (1 - np.abs(inside))
-    corner = 0.045 * np.abs(inside) ** 5 + lateral - canine
+    corner = 0.03 * np.abs(inside) ** 5 + lateral - canine
     depth = facing * (edge - y) - corner  # positive inside the tooth, from its free edge
-    softness = np.float32(0.02)
+    softness = np.float32(0.04)
     alpha = np.clip(depth / softness + 0.5, 0, 1) * np.clip((bounds[-1] - middle) / 0.05, 0, 1)
     gap = np.exp(-(((1 - np.abs(inside)) * width / 2 / 0.014) ** 2)) * np.clip(1.1 - depth / 0.5, 0.3, 1)
     arch = 1 - 0.42 * np.clip(middle / 1.0, 0, 1.1) ** 2
     bevel = 1 - 0.10 * np.exp(-((depth / 0.04) ** 2)) - 0.10 * np.clip(depth / abs(crown), 0, 1) ** 2
     round_ = 1 - 0.05 * np.abs(inside) ** 3
-    tone = arch * bevel * round_ * (1 - 0.22 * gap)
+    tone = arch * bevel * round_ * (1 - 0.16 * gap)
     texture = np.empty((*x.shape, 4), np.float32)
     texture[..., 0] = 16 + (colour[0] - 16) * tone
     texture[..., 1] = 128 + (colour[1] - 128) * (1 + 0.3 * (1 - tone))
@@ -153,7 +153,7 @@ def _teeth_row(
 
 
 def _tongue(colour: Field, x: Field, y: Field) -> Texture:
-    surface = -0.16 + 0.34 * x**2 + 0.03 * np.exp(-((x / 0.08) ** 2))
+    surface = -0.24 + 0.34 * x**2 + 0.03 * np.exp(-((x / 0.08) ** 2))
     depth = y - surface
     alpha = np.clip(depth / 0.05 + 0.5, 0, 1) * np.clip((0.85 - np.abs(x)) / 0.2, 0, 1)
     tone = (0.45 + 0.55 * np.clip(depth / 0.3, 0, 1)) * (1 - 0.3 * x**2) * (1 - 0.1 * np.exp(-((x / 0.05) ** 2)))

@@ -163,7 +163,7 @@ def opening_profile(u: Field) -> Field:
 def mouth_fields(frame: LipFrame, grid: Grid, outline: Field) -> tuple[Field, Field]:
     """The basis of the layer above the mouth line and of the one below, each (len(MOTIONS), rows, columns, 2), px.
 
-    ``outline`` (rows, columns): distance outside the face's contour in units of v, 0 inside.
+    ``outline`` (rows, columns): distance from the face's contour in units of v, negative inside.
     """
     x, y = grid.centres()
     u, v = frame.to_uv(x, y)
@@ -171,6 +171,7 @@ def mouth_fields(frame: LipFrame, grid: Grid, outline: Field) -> tuple[Field, Fi
     above = np.interp(u, EDGE_U, frame.upper).astype(np.float32)
     below = np.interp(u, EDGE_U, frame.lower).astype(np.float32)
     fade = _smooth(1 - outline / np.float32(1.1))
+    within = _smooth(-outline / np.float32(0.7))  # rounding the lips leaves the jaw line alone
     over, under = np.maximum(above - v, 0), np.maximum(v - below, 0)
 
     jaw = _smooth((v + 0.35) / (frame.chin + 0.35))
@@ -188,19 +189,21 @@ def mouth_fields(frame: LipFrame, grid: Grid, outline: Field) -> tuple[Field, Fi
 
     narrow = u * np.exp(-(np.maximum(np.abs(u) - 1, 0) ** 2) / 0.9)
     reach = np.where(v < line, np.float32(0.62 * abs(frame.nose)), np.float32(0.8 * frame.chin))
-    narrow = narrow * np.exp(-(((v - line) / reach) ** 2)) * fade
+    narrow = narrow * np.exp(-(((v - line) / reach) ** 2)) * within
 
     inside = np.exp(-(u**4) / 0.8)
     swell = 0.1 * inside
     pucker_up = -swell * np.exp(-(((over - 0.22) / 0.3) ** 2))
     pucker_down = swell * np.exp(-(((under - 0.28) / 0.35) ** 2))
 
-    teeth_up = -0.1 * opening_profile(u) * np.exp(-((over / 0.35) ** 2))
-    teeth_down = -0.05 * opening_profile(u) * np.exp(-((under / 0.6) ** 2))
+    teeth_up = -0.12 * opening_profile(u) * np.exp(-((over / 0.35) ** 2))
+    teeth_down = -0.14 * inside * np.exp(-(((under - 0.32) / 0.25) ** 2))  # the lower lip rolls in
 
     zero = np.zeros_like(u)
-    upper = [(zero, gap_up), (zero, upper_open), (zero, upper_of_lower_open), (narrow, zero), (zero, pucker_up)]
-    lower = [(zero, gap_down), (zero, zero), (zero, lower_open), (narrow, zero), (zero, pucker_down)]
+    relax = -0.10 * frame.smile * narrow
+    sink = 0.14 * frame.smile * np.exp(-((np.abs(u) - 1) ** 2) / 0.4 - ((v - line) ** 2) / 0.4)
+    upper = [(relax, gap_up + sink), (zero, upper_open), (zero, upper_of_lower_open), (narrow, zero), (zero, pucker_up)]
+    lower = [(relax, gap_down + sink), (zero, zero), (zero, lower_open), (narrow, zero), (zero, pucker_down)]
     upper.append((zero, teeth_up))
     lower.append((zero, teeth_down))
     return _in_pixels(frame, upper), _in_pixels(frame, lower)

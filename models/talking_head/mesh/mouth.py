@@ -50,6 +50,7 @@ def draw_mouth(
     aperture: float,
     tongue: float,
     pucker: float,
+    teeth: float,
 ) -> None:
     """Draw lips and inner mouth into ``out`` (I420)."""
     origin, across, down = _moved_frame(mouth, layers.moved)
@@ -74,8 +75,8 @@ def draw_mouth(
 
     shade = _shade(from_upper, from_lower, between, mouth, aperture)
     gap = float((lower_uv[:, 1] - upper_uv[:, 1]).max())
-    inner = _inner(interior, mouth, (x0, y0), v.shape, (origin, across, down), aperture, tongue, gap)
-    inner_y, inner_uv = _lit(inner, from_upper, from_lower, gap, interior)
+    inner = _inner(interior, mouth, (x0, y0), v.shape, (origin, across, down), aperture, tongue, pucker, gap)
+    inner_y, inner_uv = _lit(inner, from_upper, from_lower, gap, teeth, pucker, interior)
 
     frame_pixels = np.dstack(np.meshgrid(np.arange(x0, x1), np.arange(y0, y1))).astype(np.float32)
     size = (v.shape[1] // 2, v.shape[0] // 2)
@@ -144,6 +145,7 @@ def _inner(
     axes: tuple[Field, Field, Field],
     aperture: float,
     tongue: float,
+    pucker: float,
     gap: float,
 ) -> Field:
     """Throat, tongue, lower and upper teeth as seen without lips: (h, w, 3) Y, U, V."""
@@ -159,7 +161,7 @@ def _inner(
     for texture, shift in (
         (interior.tongue, middle + drop - raised),
         (interior.lower, middle + drop),
-        (interior.upper, middle),
+        (interior.upper, middle - 0.10 * pucker),
     ):
         # frame pixel -> mouth axes -> texture pixel
         matrix = np.eye(3)
@@ -172,11 +174,15 @@ def _inner(
     return inner
 
 
-def _lit(inner: Field, from_upper: Field, from_lower: Field, gap: float, interior: Interior) -> tuple[Field, Field]:
+def _lit(
+    inner: Field, from_upper: Field, from_lower: Field, gap: float, teeth: float, pucker: float, interior: Interior
+) -> tuple[Field, Field]:
     """The inner mouth in the shadow of the lips: Y at full and (U, V) at half resolution."""
     below_lip = np.clip(from_upper / np.float32(0.22), 0, 1)
     above_lip = np.clip(from_lower / np.float32(0.14), 0, 1)
-    light = (0.5 + 0.5 * below_lip) * (0.7 + 0.3 * above_lip) * np.float32(0.72 + 0.28 * min(gap / 0.5, 1.0))
+    shown = max(min(gap / 0.5, 1.0), teeth) * (1 - 0.45 * pucker)  # rounded lips keep the light out
+    light = (0.5 + 0.5 * np.maximum(below_lip, teeth)) * (0.7 + 0.3 * above_lip) * np.float32(0.7 + 0.3 * shown)
+    light *= np.float32(1 - 0.35 * pucker)
     luma = 16 + (inner[..., 0] - 16) * light
     half = (inner.shape[1] // 2, inner.shape[0] // 2)
     chroma = np.asarray(cv2.resize(inner[..., 1:], half, interpolation=cv2.INTER_AREA))
