@@ -23,6 +23,7 @@ from services.ports.uploads import UploadStore
 from services.settings import Settings
 from services.usecases.copy_inputs import copy_background, copy_presenter, copy_upload, work_key
 from services.usecases.revise_job import revise_job
+from services.usecases.write_script import write_script
 
 _MEDIA_TYPE: Final = "application/json"
 
@@ -118,8 +119,6 @@ def _speech(
         return SpeechShot(audio_key=key, transcript=speech.transcript, language=speech.language)
     voice = voices.get(speech.voice.voice_id)
     if speech.brief is not None:
-        from services.usecases.write_script import write_script  # with it come the tables of every language
-
         script = write_script(
             speech.brief,
             voice=voice,
