@@ -24,6 +24,7 @@ from services.domain.errors import EngineFailed, InvalidRequest, NotFound, Spoke
 from services.usecases.manage_keys import authenticate
 
 _MAX_FAULTS: Final = 20
+_UNION_MEMBERS: Final = ("literal[", "constrained-", "function-")
 
 
 def _admit(resolver: ConcurrentHttpResolver, route: Route) -> None:
@@ -81,10 +82,11 @@ app.exception_handler(Exception)(_on_unforeseen_error)
 
 
 def _param(location: tuple[Any, ...]) -> str:
-    """``("body", "frame", "fps")`` as ``frame.fps``: without the place, and without names of union members."""
-    return ".".join(
-        str(part) for part in location[1:] if not str(part).startswith(("literal[", "constrained-", "function-"))
-    )
+    """``("body", "frame", "fps")`` as ``frame.fps``, without the names that pydantic gives to members of a union."""
+    place, *parts = map(str, location)
+    if place == "header":
+        return "-".join(word.capitalize() for word in parts[0].split("-"))
+    return ".".join(part for part in parts if not part.startswith(_UNION_MEMBERS))
 
 
 def lambda_handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:

@@ -42,6 +42,7 @@ _ANSWER_HEADERS: Final[dict[str, tuple[str, str]]] = {
     "Preference-Applied": ("The wait that was granted.", "string"),
     "Idempotent-Replayed": ("`true` when this is the first answer, repeated.", "string"),
 }
+_HEADER_NAMES: Final = {"idempotency-key": "Idempotency-Key", "prefer": "Prefer"}  # Powertools lowers them
 _WITH_LOCATION: Final = {("createVideo", "200"), ("createVideo", "202"), ("createAvatar", "201")}
 _EVENTS: Final = {
     "job.succeeded": "The job is done; its result is in the event.",
@@ -74,15 +75,18 @@ def document() -> dict[str, Any]:
     for path, operations in values["paths"].items():
         for operation in operations.values():
             _complete(path, operation)
-    values["paths"] = dict(sorted(values["paths"].items(), key=lambda item: _order(item[1])))
+    values["paths"] = dict(sorted(values["paths"].items(), key=lambda item: _order(*item)))
     values["webhooks"] = _webhooks(components["schemas"])
-    return values
+    return _with_plain_names(values)
 
 
 def _complete(path: str, operation: dict[str, Any]) -> None:
     if path in PUBLIC_PATHS:
         operation["security"] = []
     operation.pop("deprecated", None)
+    for parameter in operation.get("parameters", ()):
+        parameter["name"] = _HEADER_NAMES.get(parameter["name"], parameter["name"])
+        parameter["schema"] = _without_null(parameter["schema"])
     responses = operation["responses"]
     if "HTTPValidationError" in json.dumps(responses.get("422", {})):
         del responses["422"]
@@ -102,9 +106,28 @@ def _complete(path: str, operation: dict[str, Any]) -> None:
     operation["responses"] = dict(sorted(responses.items()))
 
 
-def _order(operations: dict[str, Any]) -> int:
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """A parameter that is not sent is no null: the schema of what is sent."""
+    kept = {name: value for name, value in schema.items() if name not in ("anyOf", "title", "description", "default")}
+    options = [option for option in schema.get("anyOf", ()) if option.get("type") != "null"]
+    default = {} if schema.get("default") is None else {"default": schema["default"]}
+    return {**(options[0] if len(options) == 1 else {}), **kept, **default}
+
+
+def _order(path: str, operations: dict[str, Any]) -> tuple[int, str]:
     tag = next(iter(operations.values()))["tags"][0]
-    return list(_TAGS).index(tag)
+    return list(_TAGS).index(tag), path
+
+
+def _with_plain_names(values: dict[str, Any]) -> dict[str, Any]:
+    """``JobBody`` as ``Job``: what clients are generated from needs no suffix."""
+    text = json.dumps(values)
+    for name in values["components"]["schemas"]:
+        text = text.replace(f'"#/components/schemas/{name}"', f'"#/components/schemas/{name.removesuffix("Body")}"')
+        text = text.replace(f'"{name}": {{', f'"{name.removesuffix("Body")}": {{')
+        text = text.replace(f'"title": "{name}"', f'"title": "{name.removesuffix("Body")}"')
+    plain: dict[str, Any] = json.loads(text)
+    return plain
 
 
 def _webhooks(schemas: dict[str, Any]) -> dict[str, Any]:
