@@ -35,7 +35,7 @@ Handler = Callable[[Mapping[str, Any], Any], Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LambdaContext:
+class FunctionContext:
     """What functions read of their context."""
 
     function_name: str
@@ -99,7 +99,7 @@ class StepSource(Source):
         step: JobStep,
         function: Handler,
         *,
-        context: Callable[[], LambdaContext],
+        context: Callable[[], FunctionContext],
         services: Services,
         batch_size: int,
         lease_s: float,
@@ -142,7 +142,7 @@ class EngineFeed(Source):
         self,
         function: Handler,
         *,
-        context: Callable[[], LambdaContext],
+        context: Callable[[], FunctionContext],
         engine: SqliteEngine,
         batch_size: int,
         lease_s: float,
@@ -198,7 +198,7 @@ class EngineFeed(Source):
 class Schedule(Source):
     """Calls a function every so often."""
 
-    def __init__(self, name: str, function: Handler, *, context: Callable[[], LambdaContext], every_s: float) -> None:
+    def __init__(self, name: str, function: Handler, *, context: Callable[[], FunctionContext], every_s: float) -> None:
         super().__init__(f"schedule-{name}", Bell(), poll_s=every_s)
         self._function = function
         self._context = context
@@ -214,7 +214,7 @@ class Schedule(Source):
         self._bell.ring()
 
 
-def invoke_with_records(function: Handler, context: LambdaContext, bodies: Mapping[str, str]) -> frozenset[str]:
+def invoke_with_records(function: Handler, context: FunctionContext, bodies: Mapping[str, str]) -> frozenset[str]:
     """Call ``function`` with an SQS event of these bodies by message id; the ids that it did not finish.
 
     An exception fails them all, as it would in the cloud.

@@ -60,6 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Serve until told to stop."""
     options = _parser().parse_args(arguments)
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
     settings = Settings.from_environment(os.environ)
     _limit_memory(settings.engine_memory_bytes)
     if options.with_parent:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -17,6 +18,8 @@ def finish(job: Job, state: JobState, *, now: datetime, **changes: Any) -> Job:
         Conflict: ``illegal_transition``.
     """
     step = JobStep.NONE if job.callback_url is None else JobStep.NOTIFY
+    if state is JobState.SUCCEEDED:
+        changes = {"progress": replace(job.progress, stage="done", fraction=1.0), **changes}
     return job.move(state, step=step, now=now, deadline_at=None, **changes)
 
 

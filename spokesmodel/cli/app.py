@@ -1,0 +1,42 @@
+"""The commands under one name."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from spokesmodel.cli import catalogue, demo, doctor, script, serve, video
+from spokesmodel.cli.output import EXIT_CODES_HELP
+
+app = typer.Typer(
+    name="spokesmodel",
+    help=f"A marketing brief becomes a video in which a digital human speaks.\n\n{EXIT_CODES_HELP}",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("video")(video.video)
+app.command("script")(script.script)
+app.command("voices")(catalogue.voices)
+app.command("avatars")(catalogue.avatars)
+app.command("serve")(serve.serve)
+app.command("doctor")(doctor.doctor)
+app.command("demo")(demo.demo)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"spokesmodel {version('spokesmodel')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Options of every command."""
