@@ -1,0 +1,316 @@
+"""From a text to pieces: words as they are read, and the marks that pause or end a sentence."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from typing import Final
+
+import regex
+
+from models.speech.normalize import codes, japanese
+from models.speech.normalize.calendar import Calendar
+from models.speech.normalize.language import rules_of
+from models.speech.normalize.markup import without_markup
+from models.speech.normalize.quantities import Quantities, count, counted
+from models.speech.normalize.reader import END, LETTER, START, Reader
+
+
+class Kind(Enum):
+    WORD = "word"
+    MARK = "mark"  # , ; : . ? !
+    BREAK = "break"  # end of a line
+    PARAGRAPH = "paragraph"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """``text[start:end]`` and how it is read; ``glued`` writes it to the piece before without a space."""
+
+    kind: Kind
+    spoken: str
+    start: int
+    end: int
+    glued: bool = False
+
+
+Handler = Callable[[Reader, "regex.Match[str]"], "str | None"]
+
+_UNSPACED: Final = r"[\p{Han}\p{Hiragana}\p{Katakana}ー々〆ヶ]"
+_WORD: Final = (
+    r"\d+(?:[.,:]\d+)+|(?:(?!"
+    + _UNSPACED
+    + r")[\p{L}\p{M}\p{N}])+(?:['\-·](?:(?!"
+    + _UNSPACED
+    + r")[\p{L}\p{M}\p{N}])+)*"
+)
+_TOKEN: Final = regex.compile(
+    rf"(?P<kana>{_UNSPACED}+)|(?P<word>{_WORD})|(?P<newline>[ ]*\n\s*)|(?P<space>[\s]+)|(?P<sign>.)", regex.DOTALL
+)
+_MARKS: Final = {
+    **dict.fromkeys(",،、，", ","),
+    **dict.fromkeys(";；؛", ";"),
+    **dict.fromkeys(":：", ":"),
+    **dict.fromkeys(".。．｡।॥۔።", "."),
+    **dict.fromkeys("?？؟", "?"),
+    **dict.fromkeys("!！", "!"),
+    **dict.fromkeys("…", "…"),
+    **dict.fromkeys("—–―()（）[]{}【】《》〈〉|｜•·→", ","),
+}
+_FULL_WIDTH_ENDS: Final = "。．｡।॥۔።？！"
+_CLOSERS: Final = "\"'”’»)]}）】」』》"
+
+
+def pieces(text: str, *, language: str, pronunciations: Mapping[str, str]) -> list[Piece]:
+    """All pieces of ``text`` in order. Nothing that is spoken is left out."""
+    fixed = _pronounced(text, pronunciations, language)
+    visible = list(without_markup(text))
+    for piece in fixed:  # what the client wants said is no markup
+        visible[piece.start : piece.end] = "\ufffc" * (piece.end - piece.start)
+    seen = "".join(visible)
+    read = sorted([*fixed, *_read(seen, language)], key=lambda piece: piece.start)
+    out: list[Piece] = []
+    at = 0
+    for piece in read:
+        out += _plain(seen, at, piece.start, language)
+        out.append(piece)
+        if piece.kind is Kind.WORD and _ends_sentence(seen, piece, language):
+            out.append(Piece(Kind.MARK, ".", piece.end, piece.end))
+        at = piece.end
+    return out + list(_plain(seen, at, len(seen), language))
+
+
+def _pronounced(text: str, pronunciations: Mapping[str, str], language: str) -> list[Piece]:
+    if not pronunciations:
+        return []
+    forms = "|".join(
+        (r"(?<![\p{L}\p{M}\p{N}])" if _bounded(form[0]) else "")
+        + regex.escape(form, literal_spaces=True)
+        + (r"(?![\p{L}\p{M}\p{N}])" if _bounded(form[-1]) else "")
+        for form in sorted(filter(None, pronunciations), key=len, reverse=True)
+    )
+    return [
+        Piece(Kind.WORD, _reread(pronunciations[match[0]], language), *match.span())
+        for match in regex.finditer(forms, text)
+        if pronunciations[match[0]].strip()
+    ]
+
+
+def _bounded(sign: str) -> bool:
+    return bool(regex.match(r"[\p{L}\p{M}\p{N}]", sign)) and not regex.match(_UNSPACED, sign)
+
+
+def _reread(spoken: str, language: str) -> str:
+    words = [piece.spoken for piece in pieces(spoken, language=language, pronunciations={}) if piece.kind is Kind.WORD]
+    return " ".join(words) or spoken
+
+
+def _read(seen: str, language: str) -> list[Piece]:
+    """Pieces whose reading differs from their writing; the earlier rule wins, then the earlier place."""
+    taken = bytearray(len(seen))
+    found = []
+    for pattern, reader, handler in _rules(language):
+        for match in pattern.finditer(seen):
+            start, end = match.span()
+            if start == end or any(taken[start:end]):
+                continue
+            spoken = handler(reader, match)
+            if spoken is None:
+                continue
+            written = seen[start:end]
+            start += len(written) - len(written.lstrip())
+            end -= len(written) - len(written.rstrip())
+            taken[start:end] = b"\x01" * (end - start)
+            spoken = " ".join(spoken.replace("\u00a0", " ").split())
+            if language.startswith("ja"):
+                spoken = " ".join(kana for _, kana in japanese.readings(spoken) if kana.strip())
+            found.append(Piece(Kind.WORD, spoken, start, end, _is_joined(seen, start, reader)))
+    return found
+
+
+def _plain(seen: str, start: int, end: int, language: str) -> Iterator[Piece]:
+    """Words as they are written, marks and breaks between ``start`` and ``end``."""
+    at = start
+    while at < end:
+        match = _TOKEN.match(seen, at, end)
+        assert match is not None
+        if match["kana"]:
+            yield from _unspaced(seen, at, match.end(), language)
+        elif match["word"]:
+            yield Piece(Kind.WORD, unicodedata.normalize("NFC", match["word"]), at, match.end(), _glued(seen, at))
+        elif match["newline"]:
+            yield from _line_end(seen, match)
+        elif match["sign"]:
+            yield from _sign(seen, at, match[0], language)
+        at = match.end()
+
+
+def _unspaced(seen: str, start: int, end: int, language: str) -> Iterator[Piece]:
+    run = seen[start:end]
+    if language.startswith("ja") or regex.search(r"[\p{Hiragana}\p{Katakana}]", run):
+        at = start
+        for original, kana in japanese.readings(run):
+            if kana.strip():
+                glued = bool(regex.fullmatch(r"\p{Hiragana}{1,3}", original)) and (at > start or _glued(seen, at))
+                yield Piece(Kind.WORD, kana, at, min(at + len(original), end), glued)
+            at += len(original)
+        return
+    for at in range(start, end):
+        yield Piece(Kind.WORD, seen[at], at, at + 1, at > start or _glued(seen, at))
+
+
+def _glued(seen: str, at: int) -> bool:
+    """Whether an unspaced script or Hangul goes on here without a space."""
+    if at == 0 or seen[at - 1].isspace():
+        return False
+    return bool(regex.match(rf"{_UNSPACED}|\p{{Hangul}}", seen[at])) or bool(
+        regex.match(rf"{_UNSPACED}", seen[at - 1]) and not regex.match(LETTER, seen[at])
+    )
+
+
+def _is_joined(seen: str, start: int, reader: Reader) -> bool:
+    """The same for a reading: in Chinese and Korean it is written to the sign before it."""
+    if start == 0 or reader.rules.tag not in ("zh", "ko"):
+        return False
+    return bool(regex.match(rf"{_UNSPACED}|\p{{Hangul}}", seen[start - 1]))
+
+
+def _line_end(seen: str, match: regex.Match[str]) -> Iterator[Piece]:
+    following = seen[match.end() : match.end() + 1]
+    blank = match[0].count("\n") > 1
+    if match[0].endswith("\n") and not blank and following.islower():  # a hard-wrapped line, not a pause
+        return
+    yield Piece(Kind.PARAGRAPH if blank else Kind.BREAK, "", *match.span())
+
+
+def _sign(seen: str, at: int, sign: str, language: str) -> Iterator[Piece]:
+    if sign in "%‰€$£¥&+=°§" and rules_of(language) is None:  # the voice knows its own words for these
+        yield Piece(Kind.WORD, sign, at, at + 1, at > 0 and not seen[at - 1].isspace())
+        return
+    yield from _mark(seen, at, sign)
+
+
+def _mark(seen: str, at: int, sign: str) -> Iterator[Piece]:
+    mark = _MARKS.get(sign)
+    after = seen[at + 1 : at + 2]
+    if sign == "-":
+        spaced = at > 0 and seen[at - 1].isspace() and (after.isspace() or not after)
+        mark = "," if spaced else None
+    if mark is None:
+        return
+    if mark == "…" or (mark == "." and after == "."):
+        rest = regex.match(r"[.…\s]*(.?)", seen[at:], regex.DOTALL)
+        mark = "," if rest and rest[1].islower() else "."
+    elif mark in ".?!" and sign not in _FULL_WIDTH_ENDS:
+        rest = seen[at + 1 :].lstrip(_CLOSERS + ".?!…")[:1]
+        if (
+            rest
+            and not rest.isspace()
+            and not regex.match(r"\p{Lu}|[\p{Han}\p{Hiragana}\p{Katakana}]|[¿¡\ufffc]", rest)
+        ):
+            mark = "," if mark == "." else mark
+    elif sign == ":" and not (after.isspace() or not after):
+        return
+    yield Piece(Kind.MARK, mark, at, at + 1)
+
+
+def _ends_sentence(seen: str, piece: Piece, language: str) -> bool:
+    """Whether the dot of an abbreviation is the full stop too."""
+    written = seen[piece.start : piece.end]
+    rules = rules_of(language)
+    if not written.endswith(".") or rules is None:
+        return False
+    rest = seen[piece.end :]
+    last = not rest.strip() or rest.lstrip(" ")[:1] == "\n"
+    return last or (written in rules.final and bool(regex.match(r"\s+\p{Lu}", rest)))
+
+
+_Rule = tuple["regex.Pattern[str]", Reader, Handler]
+
+
+@cache
+def _rules(language: str) -> tuple[_Rule, ...]:
+    rules = rules_of(language)
+    if rules is None:  # numbers and dates are left to the voice
+        reader = Reader(language, rules_of("en"))  # type: ignore[arg-type]
+        return tuple((regex.compile(pattern), reader, handler) for pattern, handler in _for_every_language())
+    reader = Reader(language, rules)
+    quantities, calendar = Quantities(reader), Calendar(reader)
+    numbers = [
+        (calendar.iso, calendar.date),
+        (calendar.numeric, calendar.date),
+        (calendar.day_month, calendar.date),
+        (calendar.month_day, calendar.date),
+        (calendar.month_year, calendar.date),
+        (calendar.short, calendar.date),
+        (calendar.russian_year, calendar.year_of),
+        (codes.LONG_PHONE, codes.phone),
+        (codes.PHONE, codes.phone),
+        (quantities.money_before, quantities.money),
+        (quantities.money_after, quantities.money),
+        (calendar.time_range, calendar.clock),
+        (calendar.time, calendar.clock),
+        (calendar.hour, calendar.clock),
+        (codes.VERSION, codes.version),
+        (codes.NUMBER_SIGN, codes.number_sign),
+        (calendar.ordinal, calendar.place),
+        (quantities.fraction, quantities.fractional),
+        *((pattern, count) for pattern in counted(reader)),
+        *([(quantities.decade, quantities.decades)] if rules.tag == "en" else []),
+        (quantities.product, quantities.multiplied),
+        (quantities.measure, quantities.measured),
+        *_abbreviations(reader),
+        (quantities.multiple, quantities.times),
+        (quantities.range, quantities.ranged),
+        (codes.CODE, codes.code),
+        (codes.NAME_WITH_DIGITS, codes.code),
+        (quantities.plain, quantities.number),
+        (rf"{START}\d+{END}|\d+", _digits),
+        (r"(?<=[\p{L}\p{N}%€$°])/(?=\p{L})", _per),
+        *_signs(reader),
+    ]
+    table: list[tuple[str, Handler]] = [*_for_every_language(), *numbers]
+    return tuple((regex.compile(pattern), reader, handler) for pattern, handler in table)
+
+
+def _for_every_language() -> list[tuple[str, Handler]]:
+    return [
+        (codes.EMAIL, codes.email),
+        (codes.LINK, codes.web),
+        (codes.WEB, codes.web),
+        (codes.HASHTAG, codes.hashtag),
+        (codes.HANDLE, codes.handle),
+        (r"(?<![\p{L}\p{N}])(?:\p{L}\.){2,}(?![\p{L}\p{N}])", _initialism),
+        (r"(?<![\p{L}\p{N}])\p{Lu}\.(?= ?\p{Lu}\.)|(?<=\p{Lu}\. ?)\p{Lu}\.(?= \p{Lu})", _initialism),
+    ]
+
+
+def _abbreviations(reader: Reader) -> list[tuple[str, Handler]]:
+    table = reader.rules.abbreviations
+    if not table:
+        return []
+    forms = "|".join(regex.escape(form, literal_spaces=True) for form in sorted(table, key=len, reverse=True))
+    return [(rf"(?<![\p{{L}}\p{{N}}])(?:{forms})(?![\p{{L}}\p{{N}}])", lambda _, match: table[match[0]])]
+
+
+def _signs(reader: Reader) -> list[tuple[str, Handler]]:
+    table = reader.rules.signs
+    forms = "|".join(regex.escape(sign) for sign in table)
+    return [(forms, lambda _, match: table[match[0]])] if forms else []
+
+
+def _initialism(_: Reader, match: regex.Match[str]) -> str:
+    return " ".join(letter for letter in match[0] if letter.isalpha())
+
+
+def _digits(reader: Reader, match: regex.Match[str]) -> str:
+    return reader.numbers.digits(match[0]) if len(match[0]) > 4 else reader.numbers.code(match[0])
+
+
+def _per(reader: Reader, match: regex.Match[str]) -> str | None:
+    """Per month after an amount; a slash between words is not read."""
+    before = match.string[max(match.start() - 1, 0)]
+    return reader.rules.per or None if before.isdigit() or before in "%€$°" else None
