@@ -18,6 +18,8 @@ Texture = NDArray[np.uint8]
 _LEFT, _TOP, _WIDTH, _HEIGHT = -1.2, -0.8, 2.4, 1.6  # what a texture covers, in units of half a resting mouth
 _MIN_SCALE, _MAX_SCALE = 64.0, 320.0  # texture pixels a unit
 
+_TEETH_GAP: Final = 0.22  # lips this far apart show teeth worth keeping
+
 # Widths of the teeth from the middle outward as seen from the front, in the same unit (a mouth of 50 mm).
 _UPPER_TEETH: Final = (0.335, 0.255, 0.245, 0.2, 0.16)
 _LOWER_TEETH: Final = (0.21, 0.22, 0.23, 0.19, 0.16)
@@ -57,8 +59,12 @@ def build_interior(frame: LipFrame, source: NDArray[np.uint8], palette: Palette 
     scale = float(np.clip(1.6 * frame.unit_px, _MIN_SCALE, _MAX_SCALE))
     colours = palette or _palette(frame, source)
     x, y = _axes(scale)
-    own = frame.openness > 0.5
-    upper = _teeth_row(colours.teeth, x, y, _UPPER_TEETH, edge=0.08 - 0.09 * x**2, crown=-0.5, facing=1)
+    own = _shows_teeth(frame)
+    edge: Field = 0.08 - 0.09 * x**2
+    if own:  # the drawn row behind the own teeth ends where they end
+        lower = np.interp(_to_u(frame, x), EDGE_U, frame.lower) - frame.meeting[len(EDGE_U) // 2]
+        edge = np.maximum(np.asarray(lower, np.float32) - np.float32(0.05), -0.1)
+    upper = _teeth_row(colours.teeth, x, y, _UPPER_TEETH, edge=edge, crown=-0.5, facing=1)
     if own:
         upper = _with_own_teeth(upper, frame, source, scale)
     lower = _teeth_row(colours.teeth * (0.93, 1, 1), x, y, _LOWER_TEETH, edge=0.02 - 0.05 * x**2, crown=0.5, facing=-1)
@@ -70,6 +76,15 @@ def build_interior(frame: LipFrame, source: NDArray[np.uint8], palette: Palette 
         scale=scale,
         own_teeth=own,
     )
+
+
+def _shows_teeth(frame: LipFrame) -> bool:
+    return frame.openness > 0.5 and frame.gap > _TEETH_GAP
+
+
+def _to_u(frame: LipFrame, x: Field) -> Field:
+    """The mouth's own u of a place ``x`` units from its middle."""
+    return np.asarray(x * np.float32(frame.unit_px / np.linalg.norm(frame.across)), np.float32)
 
 
 def _axes(scale: float) -> tuple[Field, Field]:
@@ -93,11 +108,11 @@ def _palette(frame: LipFrame, source: NDArray[np.uint8]) -> Palette:
     skin = np.median(face, 0)
     light = float(np.clip(16 + 0.98 * (bright - 16), 100, 205))
     grey = np.array([0, 128, 128])
-    if frame.openness > 0.5:
+    if _shows_teeth(frame):
         teeth = _own_teeth_colour(frame, source)
     else:
         teeth = np.array([light, *(128 + 0.22 * (skin[1:] - 128))])
-    flesh = lip - grey
+    flesh = np.clip(lip - grey, (0, -16, -30), (255, 16, 26))  # painted lips do not paint the tongue
     return Palette(
         throat=(grey + flesh * (0.12, 0.5, 0.55) + (12, 0, 0)).astype(np.float32),
         tongue=(grey + flesh * (0.66, 0.8, 0.85)).astype(np.float32),
@@ -168,9 +183,8 @@ def _with_own_teeth(drawn: Texture, frame: LipFrame, source: NDArray[np.uint8], 
     """The source's own teeth over the drawn row: what is seen between its lips, softened toward their edges."""
     rows, columns = drawn.shape[:2]
     x, y = _axes(scale)
-    stretch = np.float32(frame.unit_px / np.linalg.norm(frame.across))
     middle = np.float32(frame.meeting[len(frame.meeting) // 2])
-    u, v = (x * stretch).ravel(), (y + middle).ravel()
+    u, v = _to_u(frame, x).ravel(), (y + middle).ravel()
     points = frame.to_pixels(u, v)
     own = _colours(source, points).reshape(rows, columns, 3)
     upper, lower = np.interp(u, EDGE_U, frame.upper), np.interp(u, EDGE_U, frame.lower)

@@ -7,6 +7,7 @@ the lashes of the picture.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,7 +25,7 @@ Frame = NDArray[np.uint8]
 _EDGE_U: Final = np.linspace(-1.3, 1.3, 53).astype(np.float32)
 _OVERLAP: Final = 0.06  # travel past the lower lid, in half eye widths: less leaves a white line
 _LOWER_RISE: Final = 0.14  # the lower lid's part of a blink
-_FOLD: Final = (0.10, 0.42)  # the made skin begins this far above the open lid's edge, above its lashes
+_FOLD: Final = (0.10, 0.55)  # the made skin begins this far above the open lid's edge, above its lashes
 _GRAIN_FROM: Final = 0.16  # skin grain is taken from this far below the lower lid
 _EYES: Final = (
     (topology.RIGHT_EYE_UPPER, topology.RIGHT_EYE_LOWER, topology.RIGHT_BROW),
@@ -38,7 +39,7 @@ class Lid:
 
     Attributes:
         upper, lower: v of the lids' edges at ``_EDGE_U``.
-        skin: Y, U, V of the lid at ``_EDGE_U``, (n, 3).
+        skin, fold_skin: Y, U, V of the lid and of the skin where it begins, at ``_EDGE_U``, (n, 3).
         lash: How much darker than the skin the lash line is, 0 to 1, at ``_EDGE_U``.
         fold: How far above the open lid's edge its lashes reach, in half eye widths.
         grain: The Y plane's fine detail in ``box``, float32.
@@ -51,6 +52,7 @@ class Lid:
     upper: Field
     lower: Field
     skin: Field
+    fold_skin: Field
     lash: Field
     fold: float
     grain: Field
@@ -74,6 +76,7 @@ def _lid(
     inverse = np.linalg.inv(axes).astype(np.float32)
     above, below = (_edge((points[list(indices)] - origin) @ inverse) for indices in (upper, lower))
     below = np.maximum(below, above)
+    below += np.float32(_hidden_white(frame, below, lambda v: origin + np.stack([_EDGE_U, v], 1) @ axes))
     brow_v = ((points[list(brow)] - origin) @ inverse)[:, 1]
     room = float(np.clip(above.min() - np.median(brow_v), 0.2, 1.2))
 
@@ -91,6 +94,9 @@ def _lid(
     middle = np.abs(_EDGE_U) < 0.8
     dark = [np.mean(colours(above - reach)[middle, 0] < 0.8 * skin[middle, 0]) > 0.25 for reach in reaches]
     fold = float(np.clip(reaches[dark.index(False)] if False in dark else _FOLD[1], *_FOLD))
+    fold = min(fold + 0.08, 0.7 * room)
+    fold_skin = _along(np.stack([colours(above - fold - depth) for depth in (0.0, 0.06)]).mean(0))
+    fold_skin += (skin - fold_skin) * np.clip(1 - (fold_skin[:, :1] - 16) / (0.72 * (skin[:, :1] - 16)), 0, 1)
 
     corners = origin + np.array([[u, v] for u in (-1.3, 1.3) for v in (above.min() - 0.5, below.max() + 0.5)]) @ axes
     height, width = planes(frame).y.shape
@@ -106,6 +112,7 @@ def _lid(
         upper=above,
         lower=below,
         skin=skin,
+        fold_skin=fold_skin.astype(np.float32),
         lash=lash,
         fold=fold,
         grain=np.asarray(grain, np.float32),
@@ -128,8 +135,24 @@ def _skin(over: Field, under: Field) -> Field:
     """Colour of the lid along the eye: brighter half of the skin above and below, so that no lash or brow counts."""
     both = np.concatenate([over, under])
     order = np.argsort(both[..., 0], 0)[len(both) // 2 :]
-    bright = np.take_along_axis(both, order[..., None], 0).mean(0)
-    return np.stack([_smoothed(_smoothed(bright[:, channel])) for channel in range(3)], 1)
+    return _along(np.take_along_axis(both, order[..., None], 0).mean(0))
+
+
+def _along(colours: Field) -> Field:
+    """Colours along the eye without detail."""
+    return np.stack([_smoothed(_smoothed(colours[:, channel])) for channel in range(3)], 1)
+
+
+def _hidden_white(frame: Frame, below: Field, to_pixels: Callable[[Field], NDArray[np.floating]]) -> float:
+    """How far under the mesh's lower lid the eye still goes on: drawn eyes are larger than the mesh believes."""
+    middle = np.abs(_EDGE_U) < 0.7
+    skin = _sampled(frame, to_pixels(below + 0.45))[middle]
+    for depth in np.arange(0.0, 0.28, 0.04):
+        colour = _sampled(frame, to_pixels(below + depth))[middle]
+        other = np.abs(colour - skin) > (0.16 * skin[:, :1].mean() + 8, 9, 9)
+        if np.mean(other.any(1)) < 0.45:
+            return float(depth)
+    return 0.0
 
 
 def _sampled(frame: Frame, points: NDArray[np.floating]) -> Field:
@@ -158,10 +181,10 @@ def close_lid(lid: Lid, blink: float, places: Field, source: Frame, out: Frame) 
     shown = corner * np.float32(min(1.0, blink / 0.25))
 
     fold = upper - np.float32(lid.fold)
-    lid_alpha = np.clip((edge - v) * px + 0.5, 0, 1) * _ramp((v - fold) / np.float32(0.12)) * shown
+    lid_alpha = np.clip((edge - v) * px + 0.5, 0, 1) * _ramp((v - fold) / np.float32(0.2)) * shown
     height = np.maximum(edge - fold, np.float32(0.05))
     along = np.clip((v - fold) / height, 0, 1)
-    tone = 1 - 0.13 * np.exp(-((along / 0.3) ** 2)) + 0.05 * np.sin(np.pi * along) - 0.06 * u**2
+    tone = 0.97 + 0.02 * np.sin(np.pi * along) - 0.06 * u**2
     line = lash * np.exp(-(((v - edge + 0.02) / np.float32(0.055)) ** 2)) * (1 - 0.5 * np.abs(u) ** 3)
     below_edge = np.clip((v - edge) * px + 0.5, 0, 1)
     hang = line * below_edge * shown * 0.7
@@ -174,7 +197,8 @@ def close_lid(lid: Lid, blink: float, places: Field, source: Frame, out: Frame) 
     grain_places = lid.origin + u[..., None] * lid.across + grain_v[..., None] * lid.down
     grain = warped(lid.grain, (grain_places - np.array([x0, y0])).astype(np.float32))
     index = np.clip((u - _EDGE_U[0]) * ((len(_EDGE_U) - 1) / np.ptp(_EDGE_U)) + 0.5, 0, len(_EDGE_U) - 1).astype(int)
-    skin = lid.skin[index]
+    blend = _ramp(along / np.float32(0.75))[..., None]
+    skin = lid.fold_skin[index] + (lid.skin[index] - lid.fold_skin[index]) * blend
     lid_luma = 16 + (skin[..., 0] - 16) * tone * (1 - line) + 0.8 * np.clip(grain, -14, 14) * (1 - line)
 
     given, target = planes(source), planes(out)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import PchipInterpolator
 
 from models.perception.face import FaceLandmarks
-from models.talking_head.mesh import topology
-from models.talking_head.mesh.grid import Field, Grid, warped
+from models.talking_head.mesh import lip_edges, topology
+from models.talking_head.mesh.grid import Field, Grid
 
 NUM_EDGE_POINTS: Final = 65
 EDGE_U: Final = np.linspace(-1, 1, NUM_EDGE_POINTS).astype(np.float32)
@@ -23,7 +22,7 @@ MOTIONS: Final = ("rest", "open_upper", "open_lower", "width", "pucker", "teeth"
 # Half the mouth over the distance of the outer eye corners, a usual face at rest: keeps the scale of a broad smile
 # or a pursed mouth sane.
 _USUAL_HALF_MOUTH: Final = 0.275
-_CLOSED_GAP, _OPEN_GAP = 0.13, 0.24  # inner lip distance at which a source mouth counts as closed, as open
+_CLOSED_GAP, _OPEN_GAP = 0.085, 0.14  # inner lip distance at which a source mouth counts as closed, as open
 _CHIN_FOLLOWS: Final = 0.78
 
 
@@ -96,14 +95,15 @@ def lip_frame(landmarks: FaceLandmarks, luma: NDArray[np.uint8]) -> LipFrame:
     upper = _edge(frame, points, topology.INNER_UPPER_LIP)
     lower = np.maximum(_edge(frame, points, topology.INNER_LOWER_LIP), upper)
     gap = float((lower - upper).max())
-    openness = float(np.clip((gap - _CLOSED_GAP) / (_OPEN_GAP - _CLOSED_GAP), 0, 1))
-    openness *= openness * (3 - 2 * openness)
+    strip = lip_edges.strip(frame.to_pixels, EDGE_U, upper, lower, luma)
+    openness = float(_smooth(np.array((gap - _CLOSED_GAP) / (_OPEN_GAP - _CLOSED_GAP), np.float32)))
+    openness = max(openness, lip_edges.teeth_between(strip, upper, lower))
     smile = float(np.clip((upper + lower)[len(upper) // 2] / 2 / 0.25, 0, 1)) * openness
-    seam = _seam(frame, upper, lower, luma)
+    seam = lip_edges.seam(strip, upper, lower)
     inset = np.float32(0.03) * (1 - EDGE_U**6)
     upper = np.asarray((1 - openness) * seam + openness * (upper - inset), np.float32)
     lower = np.asarray((1 - openness) * seam + openness * (lower + inset), np.float32)
-    share = 0.3 + 0.25 * smile  # of the source's gap that the upper lip closes
+    share = 0.3 + 0.15 * smile  # of the source's gap that the upper lip closes
     _, chin = frame.to_uv(points[topology.CHIN, 0], points[topology.CHIN, 1])
     _, nose = frame.to_uv(points[topology.NOSE_BASE, 0], points[topology.NOSE_BASE, 1])
     return replace(
@@ -124,35 +124,6 @@ def _edge(frame: LipFrame, points: Field, indices: tuple[int, ...]) -> Field:
     u, v = frame.to_uv(points[list(indices), 0], points[list(indices), 1])
     u = np.maximum.accumulate(u + np.arange(len(u), dtype=np.float32) * 1e-4)
     return np.asarray(PchipInterpolator(u, v, extrapolate=True)(np.clip(EDGE_U, u[0], u[-1])), np.float32)
-
-
-def _seam(frame: LipFrame, upper: Field, lower: Field, luma: NDArray[np.uint8]) -> Field:
-    """The darkest smooth path between lips that touch: the mesh alone is off by a pixel or two."""
-    middle = (upper + lower) / 2
-    reach = np.float32(0.5 * np.max(lower - upper) + 0.07)
-    offsets = np.linspace(-reach, reach, 31, dtype=np.float32)
-    u = np.repeat(EDGE_U[:, None], len(offsets), 1)
-    v = middle[:, None] + offsets
-    places = frame.origin + u[..., None] * frame.across + v[..., None] * frame.down
-    rows = warped(luma, places.astype(np.float32)).astype(np.float32)
-    rows = np.asarray(cv2.GaussianBlur(rows, (3, 9), 0), np.float32)
-    spread = rows.std(1).mean() + 4
-    cost = (rows - rows.mean(1, keepdims=True)) / spread + 0.8 * (offsets / reach) ** 2
-    cost[[0, -1]] += 6 * (offsets / reach) ** 2  # the corners are where the mesh says
-    step = 0.6 * np.abs(np.arange(31)[:, None] - np.arange(31)[None])
-    total = cost[0].copy()
-    came_from = np.zeros((NUM_EDGE_POINTS, 31), np.int32)
-    for column in range(1, NUM_EDGE_POINTS):
-        ways = total[None, :] + step
-        came_from[column] = ways.argmin(1)
-        total = ways[np.arange(31), came_from[column]] + cost[column]
-    path = np.empty(NUM_EDGE_POINTS, np.int32)
-    path[-1] = int(total.argmin())
-    for column in range(NUM_EDGE_POINTS - 1, 0, -1):
-        path[column - 1] = came_from[column, path[column]]
-    seam = middle + offsets[path]
-    padded = np.pad(seam, 4, mode="edge")
-    return np.convolve(padded, np.hanning(11)[1:-1] / np.hanning(11)[1:-1].sum(), "valid").astype(np.float32)
 
 
 def opening_profile(u: Field) -> Field:

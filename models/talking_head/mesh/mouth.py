@@ -183,6 +183,8 @@ def _lit(
     shown = max(min(gap / 0.5, 1.0), teeth) * (1 - 0.45 * pucker)  # rounded lips keep the light out
     light = (0.5 + 0.5 * np.maximum(below_lip, teeth)) * (0.7 + 0.3 * above_lip) * np.float32(0.7 + 0.3 * shown)
     light *= np.float32(1 - 0.35 * pucker)
+    if interior.own_teeth:
+        light = np.sqrt(light)  # they were photographed in their own shadow
     luma = 16 + (inner[..., 0] - 16) * light
     half = (inner.shape[1] // 2, inner.shape[0] // 2)
     chroma = np.asarray(cv2.resize(inner[..., 1:], half, interpolation=cv2.INTER_AREA))
