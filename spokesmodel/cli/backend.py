@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from services.domain.errors import EngineFailed
 from spokesmodel.cli.output import error_of_failure, progress_bar
 
 if TYPE_CHECKING:
     from spokesmodel.client import Client
+
+_LOG_LINES: Final = 20
 
 StateDir = Annotated[
     Path | None,
@@ -48,7 +53,17 @@ def backend(state_dir: Path | None, *, with_engines: bool = True) -> Iterator[Cl
             state_dir = Path(stack.enter_context(folder))
         settings = replace(Settings.from_environment(os.environ), state_dir=state_dir)
         system = stack.enter_context(LocalSystem(settings, with_workers=with_engines, quiet=True))
-        yield stack.enter_context(Client(system.url, system.api_key))
+        try:
+            yield stack.enter_context(Client(system.url, system.api_key))
+        except EngineFailed:
+            _show_end_of(state_dir / "workers.log")
+            raise
+
+
+def _show_end_of(log: Path) -> None:
+    """What the engine logged last: it names jobs and places in the code, never content."""
+    with contextlib.suppress(OSError):
+        sys.stderr.writelines(log.read_text(errors="replace").splitlines(keepends=True)[-_LOG_LINES:])
 
 
 def run_job(client: Client, path: str, body: dict[str, Any], *, as_json: bool) -> dict[str, Any]:

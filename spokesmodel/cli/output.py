@@ -66,18 +66,20 @@ def told_errors(as_json: bool) -> Iterator[None]:
     try:
         yield
     except errors.SpokesmodelError as error:
-        if as_json:
-            document = {
-                "code": error.code,
-                "detail": error.detail,
-                "param": error.param,
-                "retryable": error.retryable,
-            }
-            sys.stderr.write(json.dumps({"error": document}, ensure_ascii=False) + "\n")
-        else:
-            where = f" ({error.param})" if error.param else ""
-            sys.stderr.write(f"error: {error.detail}{where}\ncode: {error.code}\n")
+        _tell(error, as_json=as_json)
         raise typer.Exit(exit_status(error)) from error
+    except KeyboardInterrupt as error:
+        _tell(errors.Canceled("Stopped by Ctrl-C."), as_json=as_json)
+        raise typer.Exit(CANCELED) from error
+
+
+def _tell(error: errors.SpokesmodelError, *, as_json: bool) -> None:
+    if as_json:
+        document = {"code": error.code, "detail": error.detail, "param": error.param, "retryable": error.retryable}
+        sys.stderr.write(json.dumps({"error": document}, ensure_ascii=False) + "\n")
+    else:
+        where = f" ({error.param})" if error.param else ""
+        sys.stderr.write(f"error: {error.detail}{where}\ncode: {error.code}\n")
 
 
 def print_json(document: object) -> None:
