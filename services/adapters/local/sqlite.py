@@ -153,14 +153,15 @@ def from_micros(micros: int) -> datetime:
 
 def _statements(script: str) -> Iterator[str]:
     """The statements of a script; ``executescript`` would commit the transaction it runs in."""
+    *parts, rest = script.split(";")
     pending = ""
-    for line in script.splitlines(keepends=True):
-        pending += line
-        if sqlite3.complete_statement(pending):
+    for part in parts:
+        pending += part + ";"
+        if sqlite3.complete_statement(pending):  # not inside a string, comment or trigger
             yield pending
             pending = ""
-    if pending.strip():
-        yield pending
+    if (pending + rest).strip():
+        yield pending + rest
 
 
 def _unavailable(path: Path, error: sqlite3.Error) -> Unavailable:
