@@ -26,16 +26,18 @@ from services.usecases.view_job import view_job
 
 JSON: Final = "application/json"
 _SECURED: Final = (401, 429, 503)
-_PROBLEMS: Final = {
+PROBLEMS: Final = {
     400: "The request is malformed; `param` names the field.",
     401: "No API key, or one that is not known.",
     403: "Known, but not allowed.",
     404: "No such thing for this tenant.",
+    405: "The path has no such method; `Allow` names those it has.",
     409: "The thing is in another state, or a request with this Idempotency-Key is being answered.",
     413: "Too large; large files go through `POST /v1/uploads`.",
     415: "A media type that is not taken.",
     422: "Well formed, but cannot be used as it is; or the Idempotency-Key came with another body.",
     429: "Too much or too often; try again after `Retry-After` seconds.",
+    500: "Something broke on our side; the request id finds it in the logs.",
     503: "A part is missing or not answering; try again.",
 }
 
@@ -49,7 +51,7 @@ def outcomes(
         content = {} if model is None else {JSON: {"model": model}}
         documented[status] = {"description": description, "content": content}
     for status in sorted({*problems, *(_SECURED if secured else ())}):
-        documented[status] = {"description": _PROBLEMS[status], "content": {MEDIA_TYPE: {"model": Problem}}}
+        documented[status] = {"description": PROBLEMS[status], "content": {MEDIA_TYPE: {"model": Problem}}}
     return documented
 
 

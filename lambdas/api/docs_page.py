@@ -11,6 +11,7 @@ from pathlib import Path
 from string import Template
 from typing import Any, Final
 
+from lambdas.api.answers import PROBLEMS
 from lambdas.api.openapi import document
 
 _TEMPLATE: Final = Path(__file__).with_name("docs.html")
@@ -39,6 +40,8 @@ def page() -> str:
     nav.append("<h2>Callbacks</h2>")
     nav += [f'<a href="#{operation["operationId"]}">{escape(name)}</a>' for name, operation in events]
     body.append(_section("Callbacks", "What your server gets.", "".join(_event(values, *event) for event in events)))
+    nav.append('<h2>Errors</h2><a href="#problems">Problem documents</a>')
+    body.append(_section("Errors", "RFC 9457, `application/problem+json`.", _problems(values)))
     return Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(
         title=escape(values["info"]["title"]),
         version=escape(values["info"]["version"]),
@@ -92,6 +95,17 @@ def _event(values: Mapping[str, Any], name: str, operation: Mapping[str, Any]) -
         f'<span class="where">{escape(name)}</span></h3><p>{_inline(operation["description"])}</p>'
         f"<details><summary>Example</summary>{_code(shown)}</details></article>"
     )
+
+
+def _problems(values: Mapping[str, Any]) -> str:
+    schema = values["components"]["schemas"]["Problem"]
+    statuses = "".join(
+        f'<tr><td class="name"><code>{status}</code></td><td>{_inline(meaning)}</td></tr>'
+        for status, meaning in PROBLEMS.items()
+    )
+    left = f"<h4>Statuses</h4><table>{statuses}</table><h4>Fields</h4>{_table(_rows(values, schema))}"
+    right = "<h4>Example</h4>" + _code(json.dumps(_example(values, schema), indent=2, ensure_ascii=False))
+    return f'<article id="problems"><div class="columns"><div>{left}</div><div>{right}</div></div></article>'
 
 
 def _answers(responses: Mapping[str, Any]) -> str:

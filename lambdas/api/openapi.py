@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final
 
+from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from lambdas.api.routes.meta import API_VERSION, PUBLIC_PATHS
@@ -70,6 +72,10 @@ def document() -> dict[str, Any]:
     components["headers"] = {
         name: {"description": text, "schema": {"type": kind}} for name, (text, kind) in _ANSWER_HEADERS.items()
     }
+    for model in _models(BaseModel):
+        if model.__name__ in components["schemas"] and "example" in components["schemas"][model.__name__]:
+            extra: Any = model.model_config["json_schema_extra"]
+            components["schemas"][model.__name__]["example"] = extra["example"]  # in the order it was written
     for name in ("HTTPValidationError", "ValidationError", "ResponseValidationError"):
         components["schemas"].pop(name, None)
     for path, operations in values["paths"].items():
@@ -78,6 +84,14 @@ def document() -> dict[str, Any]:
     values["paths"] = dict(sorted(values["paths"].items(), key=lambda item: _order(*item)))
     values["webhooks"] = _webhooks(components["schemas"])
     return _with_plain_names(values)
+
+
+def _models(base: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    """Models of the API below ``base``."""
+    for model in base.__subclasses__():
+        if model.__module__.startswith("lambdas.api."):
+            yield model
+        yield from _models(model)
 
 
 def _complete(path: str, operation: dict[str, Any]) -> None:

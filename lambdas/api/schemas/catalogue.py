@@ -25,13 +25,16 @@ class AvatarRequestBody(RequestBody):
 class AvatarBody(AnswerBody):
     """A presenter that can be used again."""
 
-    id: str
-    name: str
+    id: str = Field(examples=["avatar_01JDV3M0Q8T2A4B6C8D0E2F4G6"])
+    name: str = Field(examples=["Vera, studio"])
     kind: Literal["picture", "video"]
     built_in: bool = Field(description="Seen by everyone; cannot be deleted.")
-    media_type: str
-    licence: str | None
-    preview_url: str = Field(description="Reads the picture or video for an hour.")
+    media_type: str = Field(examples=["image/jpeg"])
+    licence: str | None = Field(examples=["MIT"])
+    preview_url: str = Field(
+        description="Reads the picture or video for an hour.",
+        examples=["https://media.example/catalogue/…/file.jpg?signature=…"],
+    )
     created_at: Moment
 
     @classmethod
@@ -52,12 +55,12 @@ class AvatarBody(AnswerBody):
 class VoiceInfoBody(AnswerBody):
     """A voice that speaks one language."""
 
-    id: str
-    name: str
-    language: str
-    engine: str
-    gender: str | None
-    characters_per_s: float = Field(description="Measured rate at speed 1.")
+    id: str = Field(examples=["en-us"])
+    name: str = Field(examples=["English (America)"])
+    language: str = Field(description="BCP 47.", examples=["en-US"])
+    engine: str = Field(examples=["espeak"])
+    gender: str | None = Field(examples=["male"])
+    characters_per_s: float = Field(description="Measured rate at speed 1.", examples=[14.9])
 
     @classmethod
     def of(cls, voice: Voice) -> VoiceInfoBody:
@@ -81,9 +84,9 @@ class VoicesBody(AnswerBody):
 class LanguageBody(AnswerBody):
     """A language that can be spoken."""
 
-    tag: str = Field(description="BCP 47.")
-    name: str
-    native_name: str
+    tag: str = Field(description="BCP 47.", examples=["de"])
+    name: str = Field(examples=["German"])
+    native_name: str = Field(examples=["Deutsch"])
     num_voices: int
 
     @classmethod

@@ -78,12 +78,14 @@ class ScriptRequestBody(RequestBody):
 class ScriptBody(AnswerBody):
     """A text to be spoken."""
 
-    text: str
-    language: str
+    text: str = Field(examples=["Meet the Aurora running shoe. It weighs only 190 grams. Order today."])
+    language: str = Field(examples=["en-US"])
     writer: Literal["template", "language_model"] = Field(description="Who wrote it.")
-    estimated_duration_s: float = Field(description="By the voice's rate in this language.")
-    unused_facts: list[str] = Field(description="Facts of the brief for which the seconds did not suffice.")
-    warnings: list[str] = Field(description="`code: sentence`, such as `too_few_facts: ...`.")
+    estimated_duration_s: float = Field(description="By the voice's rate in this language.", examples=[5.2])
+    unused_facts: list[str] = Field(
+        description="Facts of the brief for which the seconds did not suffice.", examples=[["grips on wet streets"]]
+    )
+    warnings: list[str] = Field(description="`code: sentence`, such as `too_few_facts: ...`.", examples=[[]])
 
     @classmethod
     def of(cls, script: Script) -> ScriptBody:

@@ -27,19 +27,19 @@ class UploadRequestBody(RequestBody):
 class SignedRequestBody(AnswerBody):
     """The request that sends the bytes: this method, URL and these headers."""
 
-    method: str
-    url: str
-    headers: dict[str, str]
+    method: str = Field(examples=["PUT"])
+    url: str = Field(examples=["https://media.example/upload/…/file.jpg?signature=…"])
+    headers: dict[str, str] = Field(examples=[{"Content-Type": "image/jpeg", "Content-Length": "806378"}])
     expires_at: Moment
 
 
 class UploadBody(AnswerBody):
     """A permitted upload; name it in other requests once its bytes are sent."""
 
-    id: str
-    file_name: str
-    media_type: str
-    size_bytes: int
+    id: str = Field(examples=["upload_01JDV3M0Q8T2A4B6C8D0E2F4G6"])
+    file_name: str = Field(examples=["portrait of 小明.jpg"])
+    media_type: str = Field(examples=["image/jpeg"])
+    size_bytes: int = Field(examples=[806378])
     created_at: Moment
     request: SignedRequestBody = Field(description="How to send the bytes.")
 
