@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,7 +20,7 @@ from services.domain.errors import ContentRejected
 
 SAMPLE_RATE_HZ = 48_000
 # Containers that state the exact length of a track, so that a shorter one is known to be cut off.
-_EXACT_FORMATS = ("mov", "flac", "wav")
+_EXACT_FORMATS = ("mov", "flac")
 _MISSING_S, _MISSING_SHARE = 0.25, 0.02
 _LAST_FRAME = 2048  # samples in the longest codec frame of these containers (HE-AAC)
 # Holes in the time stamps (lost network packets, paused recorders) become silence, as players do.
@@ -65,7 +66,7 @@ def load_audio(path: Path, *, max_duration_s: float = 1800.0, name: str | None =
         rate_hz, channels = stream.codec_context.sample_rate, stream.codec_context.channels
         if not rate_hz or not channels:
             raise unreadable(shown, "it states no sample rate or no channels")
-        declared_s = _declared_s(container, stream)
+        declared_s = _declared_s(path, container, stream)
         _require_short(shown, declared_s, max_duration_s)
         codec = stream.codec_context.name
     weights = _channel_weights(path, shown, max_duration_s) if channels > 1 else None
@@ -118,11 +119,26 @@ def _stream(container: InputContainer, name: str) -> AudioStream:
     return stream
 
 
-def _declared_s(container: InputContainer, stream: AudioStream) -> float:
+def _declared_s(path: Path, container: InputContainer, stream: AudioStream) -> float:
+    if container.format.name == "wav":  # ffmpeg goes by what is there, not by what the header states
+        bytes_a_second = (stream.codec_context.bit_rate or 0) / 8
+        return _wav_data_bytes(path) / bytes_a_second if bytes_a_second else 0.0
     exact = any(container.format.name.startswith(kind) for kind in _EXACT_FORMATS)
     if not exact or stream.duration is None or stream.time_base is None:
         return 0.0
     return float(stream.duration * stream.time_base)
+
+
+def _wav_data_bytes(path: Path) -> int:
+    """Length of the sound as a WAV header states it; 0 where the writer could not know it."""
+    with path.open("rb") as file:
+        file.seek(12)
+        while len(head := file.read(8)) == 8:
+            kind, length = struct.unpack("<4sI", head)
+            if kind == b"data":
+                return int(length) if length < 0x7FFF0000 else 0
+            file.seek(length + length % 2, 1)
+    return 0
 
 
 def _require_short(name: str, duration_s: float, max_duration_s: float) -> None:

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageCms, UnidentifiedImageError
 
-from models.video.container import unreadable
+from models.video.container import sniff, unreadable
 from services.domain.errors import ContentRejected
 
 # Formats whose decoders only decode: PostScript and the like start other programs or pull in other files.
 _FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "PPM", "JPEG2000", "TGA")
+_PICTURES = ("a PNG picture", "a JPEG picture", "a GIF picture", "a WebP picture")
 # A frame of film holds 2 MP; 16 MP let a crop of an eighth still fill it. More only costs memory.
 MAX_WORKING_PIXELS = 16_000_000
 _DEEP_MODES = {"I;16", "I;16B", "I;16L", "I;16N", "I", "F"}
@@ -59,7 +60,10 @@ def read_picture(
         warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the limit below is ours
         try:
             image: Image.Image = Image.open(file, formats=_FORMATS)
-        except UnidentifiedImageError:
+        except UnidentifiedImageError as error:
+            file.seek(0)
+            if sniff(file.read(64)) in _PICTURES:
+                raise unreadable(name, "its header is damaged or cut off") from error
             return None
         except Image.DecompressionBombError as error:
             raise ContentRejected(

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
+from types import TracebackType
 
 import av
 import numpy as np
@@ -24,7 +25,7 @@ from services.domain.errors import ContentRejected
 # Frames decoded ahead for playing backwards; 96 MB of planes at most.
 _BACKWARD_BYTES = 96_000_000
 # A container may declare a little more than it holds; beyond this it counts as cut off.
-_MISSING_S, _MISSING_SHARE = 0.5, 0.1
+_MISSING_S, _MISSING_SHARE = 0.25, 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,8 +235,10 @@ class _Reader:
         self._decoder = self._decoded()
         return self
 
-    def __exit__(self, *exc_info: object) -> None:
-        self._opened.__exit__(None, None, None)
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._opened.__exit__(kind, error, trace)
 
     def read(self, index: int) -> NDArray[np.uint8]:
         if self._shown is None or self._shown[0] != index:

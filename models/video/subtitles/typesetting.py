@@ -44,8 +44,13 @@ class Line:
 
 
 def is_right_to_left(text: str, language: str | None) -> bool:
-    """The direction of a paragraph: the language's, else that of its first letter that has one (UAX #9, P2)."""
-    if language:
+    """The direction of a paragraph: its language's where known, else that of its first letter (UAX #9, P2).
+
+    A text without a single letter of the language's direction is not in that language.
+    """
+    directions = {unicodedata.bidirectional(char) for char in text}
+    has_left, has_right = "L" in directions, bool(directions & {"R", "AL"})
+    if language and language.lower() != "und" and has_left and has_right:
         return language.lower().split("-")[0] in _RTL_LANGUAGES
     return bool(algorithm.get_base_level(text))
 
