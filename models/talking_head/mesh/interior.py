@@ -18,7 +18,7 @@ Texture = NDArray[np.uint8]
 _LEFT, _TOP, _WIDTH, _HEIGHT = -1.2, -0.8, 2.4, 1.6  # what a texture covers, in units of half a resting mouth
 _MIN_SCALE, _MAX_SCALE = 64.0, 320.0  # texture pixels a unit
 
-_TEETH_GAP: Final = 0.22  # lips this far apart show teeth worth keeping
+_TEETH_GAP: Final = (0.22, 0.65)  # lips this far apart show teeth worth keeping; further, throat and tongue
 
 # Widths of the teeth from the middle outward as seen from the front, in the same unit (a mouth of 50 mm).
 _UPPER_TEETH: Final = (0.335, 0.255, 0.245, 0.2, 0.16)
@@ -54,12 +54,17 @@ class Interior:
         return np.array([[self.scale, 0, -_LEFT * self.scale - 0.5], [0, self.scale, -_TOP * self.scale - 0.5]])
 
 
-def build_interior(frame: LipFrame, source: NDArray[np.uint8], palette: Palette | None) -> Interior:
-    """The mouth of the face in ``source`` (I420); a smiling source lends its own upper teeth."""
+def build_interior(frame: LipFrame, source: NDArray[np.uint8], previous: Interior | None, *, moving: bool) -> Interior:
+    """The mouth of the face in ``source`` (I420); a smiling still lends its own upper teeth.
+
+    In a video they would come and go with its own smile: there the first frame's textures serve throughout.
+    """
+    if moving and previous is not None:
+        return previous
     scale = float(np.clip(1.6 * frame.unit_px, _MIN_SCALE, _MAX_SCALE))
-    colours = palette or _palette(frame, source)
+    colours = _palette(frame, source)
     x, y = _axes(scale)
-    own = _shows_teeth(frame)
+    own = _shows_teeth(frame) and not moving
     edge: Field = 0.08 - 0.09 * x**2
     if own:  # the drawn row behind the own teeth ends where they end
         lower = np.interp(_to_u(frame, x), EDGE_U, frame.lower) - frame.meeting[len(EDGE_U) // 2]
@@ -79,7 +84,7 @@ def build_interior(frame: LipFrame, source: NDArray[np.uint8], palette: Palette 
 
 
 def _shows_teeth(frame: LipFrame) -> bool:
-    return frame.openness > 0.5 and frame.gap > _TEETH_GAP
+    return frame.openness > 0.5 and _TEETH_GAP[0] < frame.gap < _TEETH_GAP[1]
 
 
 def _to_u(frame: LipFrame, x: Field) -> Field:

@@ -98,7 +98,8 @@ def lip_frame(landmarks: FaceLandmarks, luma: NDArray[np.uint8]) -> LipFrame:
     strip = lip_edges.strip(frame.to_pixels, EDGE_U, upper, lower, luma)
     openness = float(_smooth(np.array((gap - _CLOSED_GAP) / (_OPEN_GAP - _CLOSED_GAP), np.float32)))
     openness = max(openness, lip_edges.teeth_between(strip, upper, lower))
-    smile = float(np.clip((upper + lower)[len(upper) // 2] / 2 / 0.25, 0, 1)) * openness
+    raised = float(upper[NUM_EDGE_POINTS // 2]) + 0.05  # a smile's corners lie above the upper lip's middle
+    smile = float(np.clip(raised / 0.2, 0, 1) * np.clip((0.9 - gap) / 0.3, 0, 1)) * openness
     seam = lip_edges.seam(strip, upper, lower)
     inset = np.float32(0.03) * (1 - EDGE_U**6)
     upper = np.asarray((1 - openness) * seam + openness * (upper - inset), np.float32)
@@ -155,8 +156,12 @@ def mouth_fields(frame: LipFrame, grid: Grid, outline: Field) -> tuple[Field, Fi
     rise = np.float32(0.62 * abs(frame.nose))
     upper_open = -opening_profile(u / (1 + 0.3 * over)) * np.exp(-((over / rise) ** 2))
 
+    # Lips far apart mean a dropped jaw: closing them lifts the chin too.
+    lift = np.float32(np.clip((frame.gap - 0.3) / 0.5, 0, 1) * (1 - frame.smile) * frame.gap * 0.8)
+    at_edge = np.interp(u, EDGE_U, _CHIN_FOLLOWS * _smooth((frame.lower + 0.35) / (frame.chin + 0.35))) * lateral
     gap_up = (line - above) * np.exp(-((over / rise) ** 2))
-    gap_down = (line - below) * np.exp(-(under**2))
+    gap_up = gap_up - lift * drop * fade
+    gap_down = (line - below + lift * at_edge) * np.exp(-(under**2)) - lift * drop * fade
 
     narrow = u * np.exp(-(np.maximum(np.abs(u) - 1, 0) ** 2) / 0.9)
     reach = np.where(v < line, np.float32(0.62 * abs(frame.nose)), np.float32(0.8 * frame.chin))
