@@ -64,6 +64,7 @@ KEYWORDS: Final[Table] = {
     "playful": ("记住这些关键词：{x}！",),
     "calm": ("说起它，会想到{x}。",),
 }
+KEYWORD: Final[Table] = {"any": ("还有：{x}。",)}
 RECAP: Final[Table] = {
     "any": ("再说一遍：{name}，{x}。", "总结一下：{x}。"),
     "confident": ("请记住：{x}。",),

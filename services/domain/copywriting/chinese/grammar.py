@@ -61,7 +61,7 @@ def _open(
 ) -> Sequence[Phrase]:
     if speaker.chance(0.9 * speaker.roominess - 0.2):
         speaker.say(frames.GREETING)
-    if audience and _TARGETING.search(audience.text):
+    if audience and _TARGETING.search(audience.text) and not re.search(r"[家儿宝孩][长童宝子]|家長", audience.text):
         audience = None
     people = re.sub(r"^(?:给|給|适合|適合|面向)", "", audience.text) if audience else ""
     hooked = audience is not None and is_person(people) and "，" not in people and speaker.chance(0.7)
@@ -110,7 +110,8 @@ def _tell_keywords(speaker: Speaker, keywords: Sequence[Phrase]) -> None:
     for start in range(0, len(fresh), 4):
         group = fresh[start : start + 4]
         text = "、".join(phrase.text for phrase in group)
-        speaker.say(frames.KEYWORDS, text, facts=tuple(phrase.fact for phrase in group))
+        table = frames.KEYWORDS if len(group) > 1 else frames.KEYWORD
+        speaker.say(table, text, name="keywords", facts=tuple(phrase.fact for phrase in group))
 
 
 def _recap(speaker: Speaker, phrases: Sequence[Phrase]) -> None:

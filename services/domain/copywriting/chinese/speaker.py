@@ -31,6 +31,7 @@ class Speaker:
         with_brand = spaced(f"{punctuated(brand)}的", self.name) if brand else self.name
         self._names = {"product": with_brand, "name": self.name, "this": this}
         self._has_brand = brand is not None
+        self._links: list[str] = []
         self.sentences: list[Sentence] = []
 
     def chance(self, probability: float) -> bool:
@@ -51,15 +52,22 @@ class Speaker:
         if not choices:
             return
         frame = self.random.choice(choices)
-        label = f"{name}:{frame}" if name else frame
+        label = f"{name}:{'list' if '：{' in frame else frame}" if name else frame
         if link and frame[0] in "它让{" and frame != "{x}。":
-            frame = self.random.choice([*frames.LINKS["any"], *frames.LINKS.get(self._tone, ())]) + frame
+            frame = self._linked(frame)
         self.add(self._filled(frame, text), label, facts)
 
     def add(self, text: str, frame: str, facts: tuple[Fact, ...]) -> None:
         """``text`` as it is, with one closing mark."""
         text = re.sub(r"([！？。])[。！]$", r"\1", text if text.endswith(("。", "！", "？")) else f"{text}。")
         self.sentences.append(Sentence(text=text, frame=frame, facts=facts))
+
+    def _linked(self, frame: str) -> str:
+        links = [link for link in (*frames.LINKS["any"], *frames.LINKS.get(self._tone, ())) if link not in self._links]
+        if not links:
+            return frame
+        self._links.append(self.random.choice(links))
+        return self._links[-1] + frame
 
     def _filled(self, frame: str, text: str) -> str:
         if self._traditional:

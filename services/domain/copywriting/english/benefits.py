@@ -43,8 +43,10 @@ def tell_keywords(speaker: Speaker, keywords: Sequence[Phrase]) -> None:
         for start in range(0, len(part), 4):
             group = part[start : start + 4]
             facts = tuple(phrase.fact for phrase in group)
-            as_qualities = part is qualities and speaker.naming.subject is not None
-            table, name = (frames.QUALITIES, "benefit.quality") if as_qualities else (frames.KEYWORDS, None)
+            if part is qualities and speaker.naming.subject is not None:
+                table, name = frames.QUALITIES, "benefit.quality"
+            else:
+                table, name = (frames.KEYWORDS if len(group) > 1 else frames.KEYWORD), "keywords"
             speaker.say(table, listed([phrase.text for phrase in group]), facts=facts, name=name)
 
 

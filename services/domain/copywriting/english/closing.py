@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from services.domain.copywriting.english import frames
-from services.domain.copywriting.english.phrases import Form, form_of, mid_sentence, words_of
+from services.domain.copywriting.english.phrases import Form, Phrase, words_of
 from services.domain.copywriting.english.speaker import PLACE, Speaker
 from services.domain.copywriting.facts import Fact
 
@@ -30,33 +30,34 @@ def tell_price(speaker: Speaker, price: Fact) -> None:
         speaker.say(frames.PRICE, text, facts=(price,))
 
 
-def tell_offer(speaker: Speaker, offer: Fact, names: frozenset[str]) -> None:
-    text = mid_sentence(offer.text.rstrip("!"), style_capitals=True, names=names)
-    form = form_of(text)
+def tell_offer(speaker: Speaker, offer: Phrase) -> None:
+    text, form, facts = offer.text, offer.form, (offer.fact,)
+    words = words_of(text)
+    settled = words[0] in ("a", "an") or (words[0] == "free" and form is Form.NOUNS)
     if ":" in text or form is Form.SENTENCE:
-        speaker.add(offer.text, "offer.sentence", (offer,))
+        speaker.add(text, "offer.sentence", facts)
     elif form is Form.ACTION:
-        speaker.say(frames.OFFER_ACTION, text, facts=(offer,))
-    elif words_of(text)[0] in ("free", "a", "an") or re.match(r"\d+\s?(?:%|percent) off\b", text):
+        speaker.say(frames.OFFER_ACTION, text, facts=facts)
+    elif settled or re.match(r"\d+\s?(?:%|percent) off\b", text):
         table = frames.OFFER_NOUNS if speaker.chance(0.6) else frames.OFFER
-        speaker.say(table, text, facts=(offer,))
+        speaker.say(table, text, facts=facts)
     else:
-        speaker.say(frames.OFFER, text, facts=(offer,))
+        speaker.say(frames.OFFER, text, facts=facts)
 
 
-def close_script(speaker: Speaker, *, call: Fact | None, named: tuple[Fact, ...], names: frozenset[str]) -> None:
+def close_script(speaker: Speaker, *, call: Phrase | None, named: tuple[Fact, ...]) -> None:
     """The call to action, the brief's own if it has one, and perhaps a sign-off."""
     place = None
     if call is None:
         if speaker.roominess > 0.2:
             speaker.say(frames.CALL_NONE, facts=named)
-    elif PLACE.match(call.text):
-        place = call.text
-        speaker.say(frames.CALL_PLACE, call.text, facts=(call,))
-    elif _PHONE.match(call.text):
-        speaker.say(_CALL_PHONE, call.text, facts=(call,), name="call")
+    elif PLACE.match(call.fact.text):
+        place = call.fact.text
+        speaker.say(frames.CALL_PLACE, place, facts=(call.fact,))
+    elif _PHONE.match(call.fact.text):
+        speaker.say(_CALL_PHONE, call.fact.text, facts=(call.fact,), name="call")
     else:
-        place = _call(speaker, call, names)
+        place = _call(speaker, call)
     if not speaker.chance(0.7 * speaker.roominess - 0.2):
         return
     if place and speaker.chance(0.5):
@@ -65,13 +66,11 @@ def close_script(speaker: Speaker, *, call: Fact | None, named: tuple[Fact, ...]
         speaker.say(frames.SIGN_OFF)
 
 
-def _call(speaker: Speaker, call: Fact, names: frozenset[str]) -> str | None:
+def _call(speaker: Speaker, call: Phrase) -> str | None:
     """Say it; the web address at its end, if it has one."""
-    text = call.text.rstrip("! ")
-    small = mid_sentence(text, style_capitals=True, names=names)
-    if form_of(small) is Form.ACTION and not re.search(r"[.!?] ", text):
-        speaker.say(frames.CALL_ACTION, small, facts=(call,))
+    if call.form is Form.ACTION:
+        speaker.say(frames.CALL_ACTION, call.text, facts=(call.fact,))
     else:
-        speaker.add(call.text, "call.sentence", (call,))
-    last = text.split()[-1]
+        speaker.add(call.text, "call.sentence", (call.fact,))
+    last = call.text.split()[-1]
     return last if PLACE.match(last) else None

@@ -84,6 +84,7 @@ KEYWORDS: Final[Table] = {
     "playful": ("Picture this: {x}.",),
     "calm": ("Think of {x}.",),
 }
+KEYWORD: Final[Table] = {"any": ("Plus: {x}.", "And: {x}.")}
 RECAP_ACTIONS: Final[Table] = {
     "any": ("So, once more: {x}.",),
     "friendly": ("With {name}, you can {x}.",),

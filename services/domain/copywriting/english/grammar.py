@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
+from typing import Final
 
+from services.domain.copywriting.english import lexicon
 from services.domain.copywriting.english.benefits import recap, tell_benefits, tell_keywords
 from services.domain.copywriting.english.closing import close_script, tell_offer, tell_price
 from services.domain.copywriting.english.naming import holds_brand, naming_of
 from services.domain.copywriting.english.opening import open_script
-from services.domain.copywriting.english.phrases import capitals_are_style, is_known, phrase_of, words_of
+from services.domain.copywriting.english.phrases import (
+    Form,
+    Phrase,
+    capitals_are_style,
+    is_known,
+    is_plural,
+    phrase_of,
+    words_of,
+)
 from services.domain.copywriting.english.speaker import Speaker
 from services.domain.copywriting.facts import Fact, FactRole
 from services.domain.copywriting.sentences import Sentence
+
+_TOLD_AS_PHRASES: Final = (FactRole.BENEFIT, FactRole.KEYWORD)
 
 
 class EnglishGrammar:
@@ -21,33 +34,52 @@ class EnglishGrammar:
     separator = " "
 
     def __init__(self, facts: Sequence[Fact]) -> None:
-        phrases = [fact for fact in facts if fact.role in (FactRole.BENEFIT, FactRole.KEYWORD)]
         named = [fact.text for fact in facts if fact.role in (FactRole.PRODUCT, FactRole.BRAND)]
-        self._names = frozenset(
+        names = frozenset(
             word for text in named if text != text.lower() for word in words_of(text) if not is_known(word)
         )
-        style = capitals_are_style(fact.text for fact in phrases)
-        self._phrases = {fact: phrase_of(fact, style_capitals=style, names=self._names) for fact in phrases}
+        told = [fact for fact in facts if fact.role in _TOLD_AS_PHRASES]
+        style = capitals_are_style(fact.text for fact in told)
+        plural = bool(is_plural(facts[0].text))
+        self._phrases = {
+            fact: _with_subject(
+                phrase_of(fact, style_capitals=style or fact.role not in _TOLD_AS_PHRASES, names=names), plural=plural
+            )
+            for fact in facts
+        }
+        product, brand = facts[0], next((fact for fact in facts if fact.role is FactRole.BRAND), None)
+        told_brand = brand.text if brand and not holds_brand(product.text, brand.text) else None
+        self._naming, self._naming_with_brand = naming_of(product.text, None), naming_of(product.text, told_brand)
 
     def draft(self, facts: Sequence[Fact], *, tone: str, roominess: float, random: Random) -> list[Sentence]:
         """See ``Grammar``."""
-        one = {fact.role: fact for fact in facts}
-        product, brand = one[FactRole.PRODUCT], one.get(FactRole.BRAND)
-        told_brand = brand.text if brand and not holds_brand(product.text, brand.text) else None
-        speaker = Speaker(naming_of(product.text, told_brand), tone=tone, roominess=roominess, random=random)
-        named = (product, brand) if brand else (product,)
+        one = {fact.role: self._phrases[fact] for fact in facts}
+        brand = one.get(FactRole.BRAND)
+        speaker = Speaker(
+            self._naming_with_brand if brand else self._naming, tone=tone, roominess=roominess, random=random
+        )
+        named = (one[FactRole.PRODUCT].fact, *((brand.fact,) if brand else ()))
         benefits = [self._phrases[fact] for fact in facts if fact.role is FactRole.BENEFIT]
         keywords = [self._phrases[fact] for fact in facts if fact.role is FactRole.KEYWORD]
-        untold = open_script(
-            speaker, audience=one.get(FactRole.AUDIENCE), benefits=benefits, named=named, names=self._names
-        )
+        untold = open_script(speaker, audience=one.get(FactRole.AUDIENCE), benefits=benefits, named=named)
         tell_benefits(speaker, untold)
         tell_keywords(speaker, keywords)
         if price := one.get(FactRole.PRICE):
-            tell_price(speaker, price)
+            tell_price(speaker, price.fact)
         if offer := one.get(FactRole.OFFER):
-            tell_offer(speaker, offer, self._names)
+            tell_offer(speaker, offer)
         if len(speaker.sentences) > 4 and speaker.chance(0.6 * roominess):
             recap(speaker, [*benefits, *keywords])
-        close_script(speaker, call=one.get(FactRole.CALL_TO_ACTION), named=named, names=self._names)
+        close_script(speaker, call=one.get(FactRole.CALL_TO_ACTION), named=named)
         return speaker.sentences
+
+
+def _with_subject(phrase: Phrase, *, plural: bool) -> Phrase:
+    """Of a plural product, "burn for 40 hours" is what the candles do, not what the customer may do."""
+    words = words_of(phrase.text)
+    customers = phrase.fact.role not in _TOLD_AS_PHRASES or (
+        words[0] in lexicon.CUSTOMER_VERBS and words[1:2] != ["like"]
+    )
+    if plural and phrase.form is Form.ACTION and not customers:
+        return replace(phrase, form=Form.PREDICATE)
+    return phrase

@@ -23,14 +23,14 @@ flatter float flow fold follow forget freshen gain generate get give glide go gr
 hug hydrate identify illuminate improve include increase inspire install integrate invite join keep know last laugh
 lead learn leave let lift live load look lose love maintain make manage meet melt mend minimise minimize moisturise
 moisturize monitor motivate move neutralise neutralize nourish offer optimise optimize organise organize outlast
-pamper pause pay perform personalise personalize pick plump polish prepare preserve prevent produce prolong protect
-prove provide publish pull purify push put raise reach read rebuild receive recharge recover recycle reduce refine
-refresh reinforce relax release relieve remember remind remove renew rent repel replace request require reserve resist
-respond restore reveal revive rinse save say scan schedule see sell send serve share shave shield show shrink sign
-simplify sing sip sit skip slide smell smooth snap soak soften solve soothe speak spend spread stay steam stick stop
-straighten streamline strengthen stretch suit survive swap sweep swim switch sync synchronise synchronize take talk
-taste teach tell thicken tighten transform translate treat trust try turn understand unite unlock unwind use vanish
-visit wake wash wear weigh welcome whiten wick win wipe withstand work worry write
+pamper pause pay peel perform personalise personalize pick plump polish prepare preserve prevent produce prolong
+protect prove provide publish pull purify push put raise reach read rebuild receive recharge recover recycle reduce
+refine refresh reinforce relax release relieve remember remind remove renew rent repel replace request require reserve
+resist respond restore reveal revive rinse save say scan schedule see sell send serve share shave shield show shrink
+sign simplify sing sip sit skip slide smell smooth snap soak soften solve soothe speak spend spread stay steam stick
+stop straighten streamline strengthen stretch suit survive swap sweep swim switch sync synchronise synchronize take
+talk tap taste teach tell thicken tighten transform translate treat trust try turn understand unite unlock unwind use
+vanish visit wake wash wear weigh welcome whiten wick win wipe withstand work worry write
 """)
 
 # Words that are as often nouns: a verb only where what follows shows it.
@@ -110,16 +110,17 @@ shaped shipped sourced spun stitched suited surrounded sustainably tailored test
 """)
 
 MASS_NOUNS: Final = _words("""
-access advice aloe automation balance bamboo bandwidth bedding billing breakfast caffeine cancellation cancelling care
-ceramic checkout chocolate clothing coffee collagen comfort compliance conditioner confidence control cotton coverage
-cushioning delivery denim elegance encryption energy fiber fibre flavor flavour foam focus footwear freedom freshness
-fun furniture glass grip growth hair hardware heating hold housekeeping hydration installation insulation internet
-jewellery jewelry keratin laundry leather life light lighting linen luggage luxury maintenance makeup merino mind
-moisture money motivation noise noise-cancelling nutrition oak onboarding packaging parking payment peace performance
-porcelain power precision pricing privacy protection protein quality relief reporting retinol rubber security service
-setup shampoo shine shipping silicone silk skin skincare sleep software sound space speed stainless steel storage
-style suede sugar sunscreen support taste tea time titanium tracking training transparency uptime ventilation volume
-warmth water wellness wi-fi wifi wood wool wrapping yoga
+access advice aloe automation balance bamboo bandwidth banking bedding beer billing bread breakfast caffeine
+cancellation cancelling candlelight care ceramic checkout cheese chocolate clothing coffee collagen comfort compliance
+conditioner confidence control cotton coverage cushioning delivery denim elegance encryption energy fiber fibre flavor
+flavour foam focus food footwear freedom freshness fun furniture glass grip growth hair hardware heating hold honey
+housekeeping hydration installation insulation insurance internet jewellery jewelry juice keratin laundry leather life
+light lighting linen luggage luxury maintenance makeup merino mind moisture money motivation noise noise-cancelling
+nutrition oak oil onboarding packaging parking pasta payment peace performance porcelain power precision pricing
+privacy protection protein quality relief reporting retinol rice rubber security service setup shampoo shine shipping
+silicone silk skin skincare sleep soap software sound space speed stainless steel storage style suede sugar sunscreen
+support taste tea time titanium tracking training transparency uptime ventilation volume warmth water wellness wi-fi
+wifi wine wood wool wrapping yoga
 """)
 
 COUNT_NOUNS: Final = _words("""
@@ -176,3 +177,15 @@ QUALITY_PHRASES: Final = frozenset(
         "high in protein",
     )
 )
+
+# What a customer does, where the product is plural and a base verb could be its own: "save time", but "burn for hours".
+CUSTOMER_VERBS: Final = _words("""
+bake book build choose connect control cook create discover enjoy escape explore feel find get learn live manage meet
+order pick relax run save say see share shop sip sleep step taste track travel try unwind walk
+""")
+
+# What stays in capitals in a line that is all capitals.
+ACRONYMS: Final = _words("""
+ai api bpa b2b crm diy erp eu fda gdpr gps hd hr id ios iso it led nfc pc pfas pr ph qr rgb sap seo spf sms tv uk usa
+usb uv uva uvb vip vpn vr wifi
+""")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from services.domain.copywriting.english import lexicon
-from services.domain.copywriting.english.phrases import is_plural, mid_sentence, words_of
+from services.domain.copywriting.english.phrases import head_of, is_plural, mid_sentence, words_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,8 @@ def naming_of(product: str, brand: str | None) -> Naming:
         plural = None  # "AirPods" or "Atlas": nobody can tell
     subject = None if plural is None else "they" if plural else "it"
     if is_name:
-        described = len(product.split()) > 1 and product.split()[-1].islower()  # "Nimbus mattress"
+        last_is_small = len(product.split()) > 1 and product.split()[-1].islower()
+        described = last_is_small and head_of(words_of(product)) not in lexicon.MASS_NOUNS  # "Nimbus mattress"
         if (article.lower() == "the" and rest) or described:
             product = f"the {product}"
         first = f"{product} from {brand}" if brand else product
@@ -75,5 +76,6 @@ def _is_description(product: str) -> bool:
         return False
     known = first.lower()
     listed = lexicon.ADJECTIVES | lexicon.MASS_NOUNS | lexicon.COUNT_NOUNS | lexicon.PARTICIPLES
-    stem = known.removesuffix("s")
-    return known in listed or stem in listed or (known.endswith(("ing", "ed")) and len(words) > 1)
+    if known in listed or known.removesuffix("s") in listed:
+        return True
+    return len(words) > 1 and known.endswith(("ing", "ed", *lexicon.ADJECTIVE_ENDINGS))

@@ -6,29 +6,30 @@ import re
 from typing import Final
 
 from services.domain.copywriting.english import frames
-from services.domain.copywriting.english.phrases import Form, Phrase, base_form, is_plural, mid_sentence, words_of
+from services.domain.copywriting.english.phrases import Form, Phrase, base_form, is_plural, words_of
 from services.domain.copywriting.english.speaker import Speaker
 from services.domain.copywriting.facts import Fact
 
 _TARGETING: Final = re.compile(r"\d+\s*[-–]\s*\d+|\d+\s*\+|[;|/]")  # "women 25-34, urban": not for a viewer's ears
+_CHILDREN: Final = re.compile(r"(?i)\b(?:kids|children|toddlers|babies)\b")  # their ages are said aloud
 _PEOPLE_WITH: Final = re.compile(r"(?i)^(?:people|anyone|everyone|those|men|women) (with|who) (.+)$")
 
 
 def open_script(
-    speaker: Speaker, *, audience: Fact | None, benefits: list[Phrase], named: tuple[Fact, ...], names: frozenset[str]
+    speaker: Speaker, *, audience: Phrase | None, benefits: list[Phrase], named: tuple[Fact, ...]
 ) -> list[Phrase]:
     """Say the beginning; the benefits that it left to tell."""
-    if audience and _TARGETING.search(audience.text):
+    if audience and _TARGETING.search(audience.text) and not _CHILDREN.search(audience.text):
         audience = None
-    people = _people(audience, names) if audience else ""
+    people = re.sub(r"^for\s+", "", audience.text) if audience else ""
     question = _question(people) if audience else None
     greets = speaker.chance(0.9 * speaker.roominess - 0.2)
     hooked = True
     if audience and question and speaker.chance(0.7):
         _greet(speaker, greets=greets)
-        speaker.say(frames.HOOK_QUESTION, question, facts=(audience,))
+        speaker.say(frames.HOOK_QUESTION, question, facts=(audience.fact,))
     elif audience and is_plural(people) and len(words_of(people)) <= 6 and "," not in people and speaker.chance(0.7):
-        speaker.say(frames.HOOK_PEOPLE, people, facts=(audience,))
+        speaker.say(frames.HOOK_PEOPLE, people, facts=(audience.fact,))
     else:
         hooked = False
         _greet(speaker, greets=greets)
@@ -38,17 +39,13 @@ def open_script(
             speaker.say(frames.HOOK_ACTION, actions[0].text, facts=(actions[0].fact,))
     speaker.say(frames.INTRODUCTION, facts=named)
     if audience and not hooked:
-        speaker.say(frames.AUDIENCE, people, facts=(audience,))
+        speaker.say(frames.AUDIENCE, people, facts=(audience.fact,))
     return benefits
 
 
 def _greet(speaker: Speaker, *, greets: bool) -> None:
     if greets:
         speaker.say(frames.GREETING)
-
-
-def _people(audience: Fact, names: frozenset[str]) -> str:
-    return mid_sentence(re.sub(r"(?i)^for\s+", "", audience.text), style_capitals=True, names=names)
 
 
 def _question(people: str) -> str | None:

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Final
 
 from services.domain.copywriting.english import lexicon
-from services.domain.copywriting.facts import Fact
+from services.domain.copywriting.facts import Fact, FactRole
 
 
 class Form(StrEnum):
@@ -81,6 +81,16 @@ def _is_name(word: str, names: frozenset[str]) -> bool:
     )
 
 
+def calm(text: str, names: frozenset[str]) -> str:
+    """``text`` without shouting: a line all in capitals becomes small, names and acronyms aside."""
+    words = text.split(" ")
+    if len(words) < 2 or text != text.upper() or text == text.lower():
+        return text
+    kept = names | lexicon.ACRONYMS
+    small = [word if word.strip(".,!?").lower() in kept else word.lower() for word in words]
+    return " ".join(small)
+
+
 def with_article(noun_phrase: str) -> str:
     first = noun_phrase.split(" ", 1)[0]
     vowel = _VOWEL_SOUND.match(first) and not _CONSONANT_SOUND.match(first)
@@ -110,8 +120,9 @@ def head_of(words: list[str]) -> str:
 
 def phrase_of(fact: Fact, *, style_capitals: bool, names: frozenset[str]) -> Phrase:
     """``fact`` with its kind."""
-    text = fact.text.rstrip("!.;,: ")
-    form = form_of(text)
+    text = calm(fact.text.rstrip("!.;,: "), names).replace(" & ", " and ")
+    exclaims = fact.text.endswith("!") and fact.role in (FactRole.BENEFIT, FactRole.KEYWORD)
+    form = Form.SENTENCE if exclaims else form_of(text)
     if form is not Form.SENTENCE or not fact.text.endswith("?"):
         text = mid_sentence(text, style_capitals=style_capitals, names=names)
     if text[:1].isupper() and not style_capitals and not _is_name(text.split()[0], names):
@@ -125,6 +136,8 @@ def form_of(text: str) -> Form:
     """The kind of phrase that ``text`` is, by its first words, its head and its verb."""
     words = words_of(text)
     first, second = words[0], words[1] if len(words) > 1 else ""
+    if (first, second) == ("set", "up") or (", " in text and len(words) <= 3):
+        return Form.SENTENCE
     if text.endswith("?") or re.search(r"[.!?;] \S", text) or first in lexicon.PRONOUN_STARTS:
         return Form.SENTENCE
     if " ".join(words) in lexicon.QUALITY_PHRASES:
@@ -155,6 +168,8 @@ def base_form(verb: str) -> str:
         return irregular[verb]
     if verb.endswith("ies") and len(verb) > 4:
         return verb[:-3] + "y"
+    if verb.endswith(("ss", "us", "is")):
+        return verb
     if verb.endswith(("sses", "shes", "ches", "xes", "zzes")):
         return verb[:-2]
     return verb.removesuffix("s")
@@ -188,6 +203,12 @@ def _is_quality(words: list[str]) -> bool:
             )
     if _is_adjective(first) and len(words) > 1 and words[1] in lexicon.PREPOSITIONS:
         return True
+    if (
+        first == "open"
+        and len(words) > 1
+        and (words[1] in lexicon.DETERMINERS or words[1] in ("daily", "late", "24/7"))
+    ):
+        return True
     return len(words) <= 4 and _is_adjective(last)
 
 
@@ -220,8 +241,12 @@ def _noun_or_clause(words: list[str]) -> Form:
         finite = word in lexicon.BE_AND_MODALS or (base != word and base in lexicon.VERBS)
         if finite and words[0] not in lexicon.PREPOSITIONS:
             return Form.SENTENCE
-        if words[0] in ("your", "our", "the") and word in lexicon.VERBS and before.endswith("s"):
+        if word in lexicon.VERBS and (before.endswith("s") or before in ("people", "children")):
             return Form.SENTENCE
+    base = base_form(words[0])
+    ambiguous = base != words[0] and base in lexicon.VERBS_OR_NOUNS
+    if ambiguous and len(words) > 1 and words[1] not in lexicon.PREPOSITIONS:
+        return Form.SENTENCE  # "covers accidents": as likely a verb as a noun, so it stands alone
     head = head_of(words)
     settled = (
         words[0] in lexicon.DETERMINERS

@@ -27,6 +27,7 @@ class Speaker:
     def __init__(self, naming: Naming, *, tone: str, roominess: float, random: Random) -> None:
         self.naming, self.roominess, self.random = naming, roominess, random
         self._tone = tone
+        self._links: list[str] = []
         self.sentences: list[Sentence] = []
 
     def chance(self, probability: float) -> bool:
@@ -58,7 +59,7 @@ class Speaker:
             return
         frame = self.random.choice(choices)
         filled = self._filled(frame, text)
-        label = f"{name}:{frame}" if name else frame
+        label = f"{name}:{'list' if ': {' in frame else frame}" if name else frame
         self.add(self.linked(filled) if link and frame.startswith(("{They", "You ")) else filled, label, facts)
 
     def add(self, text: str, frame: str, facts: tuple[Fact, ...]) -> None:
@@ -66,7 +67,11 @@ class Speaker:
         self.sentences.append(Sentence(text=as_sentence(text), frame=frame, facts=facts))
 
     def linked(self, text: str) -> str:
-        link = self.random.choice([*frames.LINKS["any"], *frames.LINKS[self._tone]])
+        links = [link for link in (*frames.LINKS["any"], *frames.LINKS[self._tone]) if link not in self._links]
+        if not links:
+            return text
+        link = self.random.choice(links)
+        self._links.append(link)
         starts_with_frame_word = text[:4].lower().startswith(("you ", "it", "they"))
         return link + (text[0].lower() + text[1:] if starts_with_frame_word else text)
 
