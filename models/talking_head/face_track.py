@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -14,6 +15,7 @@ from models.perception.faces import FaceFinder, choose_face
 from models.perception.tracking import FaceTracker
 
 _SEARCH_EVERY_S: Final = 0.1  # until the first face appears
+_LOOK_BACK_FRAMES: Final = 12  # at least the frames between two searches, at 60 fps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +59,7 @@ def track_face(
     tracker: FaceTracker | None = None
     num_faces = chosen = 0
     searched_s = -_SEARCH_EVERY_S
+    unseen: deque[NDArray[np.uint8]] = deque(maxlen=_LOOK_BACK_FRAMES)
     for picture, time_s in pictures:
         check_canceled()
         if tracker is None and time_s - searched_s >= _SEARCH_EVERY_S:
@@ -66,6 +69,21 @@ def track_face(
                 num_faces, chosen = len(boxes), choose_face(boxes, face)
                 tracker = FaceTracker(finder, boxes[chosen])
         landmarks.append(tracker.update(picture, time_s) if tracker is not None else None)
+        if landmarks[-1] is None:
+            unseen.append(picture)
+        else:
+            _look_back(finder, unseen, landmarks)
+            unseen.clear()
     if tracker is None:
         choose_face([], face)  # raises face_not_found
     return FaceTrack(landmarks=tuple(landmarks), num_faces=num_faces, face=chosen)
+
+
+def _look_back(finder: FaceFinder, unseen: deque[NDArray[np.uint8]], landmarks: list[FaceLandmarks | None]) -> None:
+    """Fill in the frames before a face was found: searches are seldom, so it came up to a few frames earlier."""
+    current = landmarks[-1]
+    for distance, picture in enumerate(reversed(unseen), 2):
+        current = finder.track(picture, current) if current is not None else None
+        if current is None:
+            return
+        landmarks[-distance] = current

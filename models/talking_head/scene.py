@@ -96,7 +96,7 @@ def face_finder() -> FaceFinder:
 
 
 class PictureScene:
-    """A still picture: head, eyes and mouth move."""
+    """A still picture: head, eyes and mouth move; ``base_frame`` is the picture in the film's frame."""
 
     kind = "picture"
 
@@ -104,7 +104,7 @@ class PictureScene:
         self, frame: Frame, landmarks: FaceLandmarks, *, num_faces: int, face: int, notes: tuple[str, ...]
     ) -> None:
         self._renderer = MeshRenderer()
-        self._base = frame
+        self.base_frame = frame
         self._state = self._renderer.prepare(frame, landmarks)
         self.size = (frame.shape[1], frame.shape[0] * 2 // 3)
         self.num_faces, self.face = num_faces, face
@@ -117,9 +117,9 @@ class PictureScene:
 
     def frames(self, mouth: MouthTrack, head: HeadTrack) -> Iterator[Frame]:
         """See ``Scene``."""
-        out = np.empty_like(self._base)
+        out = np.empty_like(self.base_frame)
         for index in range(len(mouth)):
-            out[:] = self._base
+            out[:] = self.base_frame
             self._renderer.render(self._state, mouth, head, index, out)
             yield out
 
