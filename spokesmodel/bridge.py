@@ -21,7 +21,6 @@ from typing import Any, Final
 from uuid import uuid4
 
 from starlette.applications import Starlette
-from starlette.routing import Mount
 from starlette.types import Receive, Scope, Send
 
 from lambdas import runtime
@@ -69,8 +68,10 @@ def build_app(services: Services, template: Template, *, num_threads: int = 16) 
         num_threads: How many handler calls run at once; half of them at most may hold a request that waits.
     """
     runtime.use_services(services)
-    api = ApiBridge(template, num_threads=num_threads)
-    return Starlette(routes=[*object_routes(services), Mount("/", app=api)])
+    app = Starlette(routes=object_routes(services))
+    app.router.default = ApiBridge(template, num_threads=num_threads)  # a Mount would refuse some paths on its own
+    app.router.redirect_slashes = False
+    return app
 
 
 class ApiBridge:
