@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from services.bootstrap import Services, bootstrap
+from services.domain import wire
 from services.domain.engine import AnswerState, EngineAnswer, EngineKind, EngineRequest, Failure, Output
 from services.domain.ids import new_id
 from services.domain.job import Job
 from services.domain.object_key import ObjectKey, Retention
+from services.domain.video import VideoRequest
 from services.ports.tenants import Tenant
 from services.ports.uploads import Upload
 from services.settings import Settings
@@ -118,6 +121,22 @@ class World:
             callback_url=callback_url,
             callback_id=None if callback_url is None else "mine-1",
         )
+
+    def add_video(self, request: VideoRequest, **fields: Any) -> Job:
+        """A stored video job, its request unchecked."""
+        now = self.clock.now()
+        job = Job(
+            id=new_id("job"),
+            tenant_id=TENANT,
+            kind=EngineKind.VIDEO,
+            request=wire.to_values(request),
+            created_at=now,
+            updated_at=now,
+            available_at=now,
+        )
+        job = replace(job, **fields)
+        self.jobs.add(job)
+        return job
 
     def prepare(self, job_id: str) -> Job:
         return prepare_storyboard(

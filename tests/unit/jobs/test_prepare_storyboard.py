@@ -9,9 +9,7 @@ import pytest
 
 from services.domain import wire
 from services.domain.brief import Brief, WriterKind
-from services.domain.engine import EngineKind
 from services.domain.errors import NotFound, Unavailable
-from services.domain.ids import new_id
 from services.domain.job import Job, JobState, JobStep
 from services.domain.object_key import ObjectKey
 from services.domain.storyboard import Storyboard
@@ -30,22 +28,6 @@ from tests.fakes.world import TENANT, World
 VOICE = VoiceSettings(voice_id="en-us", speed=2.0)
 
 
-def add_video(world: World, request: VideoRequest, **fields: object) -> Job:
-    now = world.clock.now()
-    job = Job(
-        id=new_id("job"),
-        tenant_id=TENANT,
-        kind=EngineKind.VIDEO,
-        request=wire.to_values(request),
-        created_at=now,
-        updated_at=now,
-        available_at=now,
-    )
-    job = replace(job, **fields)
-    world.jobs.add(job)
-    return job
-
-
 def storyboard_of(world: World, job: Job) -> Storyboard:
     return wire.decode(Storyboard, world.objects.get(ObjectKey.parse(job.storyboard_key or "")))
 
@@ -60,7 +42,7 @@ def request_1(world: World) -> VideoRequest:
 
 
 def test_prepared_job_waits_for_dispatch_with_its_storyboard(world, request_1):
-    job = world.prepare(add_video(world, request_1).id)
+    job = world.prepare(world.add_video(request_1).id)
     assert (job.state, job.step) == (JobState.QUEUED, JobStep.DISPATCH)
     assert job.storyboard_key == f"work/{TENANT}/{job.id}/0/storyboard.json"
     board = storyboard_of(world, job)
@@ -79,7 +61,7 @@ def test_every_reference_is_a_copy_under_the_job(world, request_1):
         speech=SpokenAudio(upload_id=world.upload("audio/wav", b"sound"), transcript="Hi", language="de"),
         background=Background(kind=BackgroundKind.IMAGE, upload_id=world.upload("image/webp", b"beach")),
     )
-    job = world.prepare(add_video(world, request).id)
+    job = world.prepare(world.add_video(request).id)
     board = storyboard_of(world, job)
     keys = (board.presenter.key, board.speech.audio_key, board.background.key)
     assert keys == tuple(
@@ -105,7 +87,7 @@ def test_built_in_avatar_is_copied_from_the_shared_catalogue(world, request_1):
             created_at=datetime(2026, 1, 1, tzinfo=UTC),
         )
     )
-    job = world.prepare(add_video(world, replace(request_1, presenter=Presenter(avatar_id="avatar_1"))).id)
+    job = world.prepare(world.add_video(replace(request_1, presenter=Presenter(avatar_id="avatar_1"))).id)
     board = storyboard_of(world, job)
     assert board.presenter.key.endswith("/0/presenter.jpg")
     assert world.objects.get(ObjectKey.parse(board.presenter.key)) == b"vera"
@@ -113,14 +95,14 @@ def test_built_in_avatar_is_copied_from_the_shared_catalogue(world, request_1):
 
 def test_brief_becomes_a_script_of_its_own_facts(world, request_1):
     brief = Brief(product="Lumo Lamp", language="en", duration_s=15, benefits=("lights up a whole room",))
-    job = world.prepare(add_video(world, replace(request_1, speech=SpokenText(voice=VOICE, brief=brief))).id)
+    job = world.prepare(world.add_video(replace(request_1, speech=SpokenText(voice=VOICE, brief=brief))).id)
     script = storyboard_of(world, job).speech.script
     assert script.writer is WriterKind.TEMPLATE
     assert "Lumo Lamp" in script.text
 
 
 def test_input_that_went_meanwhile_fails_the_job_by_name(world, request_1):
-    job = add_video(world, request_1)
+    job = world.add_video(request_1)
     world.uploads.delete(TENANT, request_1.presenter.upload_id)
     failed = world.prepare(job.id)
     assert (failed.state, failed.step) == (JobState.FAILED, JobStep.NONE)
@@ -130,13 +112,13 @@ def test_input_that_went_meanwhile_fails_the_job_by_name(world, request_1):
 
 
 def test_upload_whose_bytes_went_fails_the_job_by_name(world, request_1):
-    job = add_video(world, request_1)
+    job = world.add_video(request_1)
     world.objects.delete_owner(TENANT, request_1.presenter.upload_id)
     assert world.prepare(job.id).failure.code == "upload_not_found"
 
 
 def test_failing_store_fails_the_message_and_not_the_job(world, request_1, monkeypatch):
-    job = add_video(world, request_1)
+    job = world.add_video(request_1)
 
     def refuse(*args: object, **kwargs: object) -> None:
         raise Unavailable("full", code="store_unavailable")
@@ -148,25 +130,25 @@ def test_failing_store_fails_the_message_and_not_the_job(world, request_1, monke
 
 
 def test_preparing_is_given_up_after_the_last_try(world, request_1):
-    job = add_video(world, request_1, step_tries=world.settings.max_step_tries, callback_url="https://c.example/")
+    job = world.add_video(request_1, step_tries=world.settings.max_step_tries, callback_url="https://c.example/")
     failed = world.prepare(job.id)
     assert (failed.state, failed.step, failed.failure.code) == (JobState.FAILED, JobStep.NOTIFY, "prepare_failed")
 
 
 def test_repeated_message_changes_nothing(world, request_1):
-    job = world.prepare(add_video(world, request_1).id)
+    job = world.prepare(world.add_video(request_1).id)
     assert world.prepare(job.id) == job
 
 
 def test_canceled_job_is_not_prepared(world, request_1):
-    job = add_video(world, request_1)
+    job = world.add_video(request_1)
     canceled = world.cancel(job.id)
     assert world.prepare(job.id) == canceled
     assert not any(job.id in key for key in world.objects.stored_keys())
 
 
 def test_job_canceled_while_it_is_prepared_stays_canceled(world, request_1, monkeypatch):
-    job = add_video(world, request_1)
+    job = world.add_video(request_1)
     put = world.objects.put
 
     def cancel_meanwhile(*args: object, **kwargs: object) -> None:
