@@ -9,7 +9,7 @@ from services.domain.brief import Brief
 
 _DIGITS: Final = re.compile(r"\d+(?:[.,]\d+)*")
 _ADDRESS: Final = re.compile(
-    r"(?i)[\w.+-]+@[\w-]+\.[\w.-]+|(?:https?://)?(?:www\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}\b"
+    r"(?i)[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?:https?://)?(?:www\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}\b"
 )
 _SMALL_WORDS: Final = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen",

@@ -21,7 +21,8 @@ ENGLISH_BENEFITS = [
     "Keeps your feet dry", "lightweight", "a soft leather lining", "free returns", "Save an hour a day", "No parabens",
     "made in Porto", "for dry skin", "with SPF 30", "The battery lasts two days", "24-hour hydration", "easy to clean",
     "Works with Alexa and HomeKit", "Trusted by 300 clinics", "money-back guarantee", "sleep better",
-    "covers a room of 40 m²", "designed by Ida Holm", "🌿 100% vegan", "**hand-stitched**", "Up to 8 hours of battery", "is gentle on curls",
+    "covers a room of 40 m²", "designed by Ida Holm",
+    "🌿 100% vegan", "**hand-stitched**", "Up to 8 hours of battery", "is gentle on curls",
 ]  # fmt: skip
 CHINESE_BENEFITS = [
     "不含酒精", "24小时保湿", "告别毛躁", "质地轻盈,不粘腻", "真人发丝", "适合敏感肌", "获得红点奖", "三分钟出杯",
