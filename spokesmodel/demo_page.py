@@ -13,6 +13,16 @@ from urllib.parse import quote
 
 _PAGE: Final = Path(__file__).with_name("demo_page.html")
 _CUE: Final = re.compile(r"^\d\d:.*-->.*\n((?:.+\n?)+)", re.MULTILINE)
+_LABELS: Final[Mapping[str, str]] = {
+    "language": "Language",
+    "voice_id": "Voice",
+    "timeline_source": "Times of the lips from",
+    "source_kind": "Presenter is a",
+    "num_faces": "Faces found",
+    "num_frames": "Frames",
+    "engine_cpu_s": "CPU-seconds",
+    "duration_s": "Seconds",
+}
 _SHOWN_FACTS: Final = (
     "language",
     "voice_id",
@@ -89,7 +99,7 @@ def _rows(items: Iterable[tuple[str, Any]]) -> str:
 
 
 def _label(name: str) -> str:
-    return name.removesuffix("_s").replace("_", " ").capitalize()
+    return _LABELS.get(name) or name.replace("_", " ").capitalize()
 
 
 def _shown(value: Any) -> str:

@@ -54,6 +54,7 @@ class _Server(uvicorn.Server):
             port = self.servers[0].sockets[0].getsockname()[1]
             sys.stdout.write(json.dumps({"port": port}) + "\n")
             sys.stdout.flush()
+            os.dup2(2, 1)  # nobody reads on: what a library prints must not fill the pipe and block
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

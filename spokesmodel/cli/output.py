@@ -31,7 +31,17 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document fo
 
 # Failures that an engine reports travel by code, without their class.
 _ENGINE_CODES: Final = frozenset(
-    {"engine_failed", "engine_lost", "engine_stopping", "memory_exceeded", "deadline_exceeded", "empty_output"}
+    {
+        "attempt_timed_out",
+        "damaged_output",
+        "deadline_exceeded",
+        "dispatch_failed",
+        "empty_output",
+        "foreign_output",
+        "memory_exceeded",
+        "output_missing",
+        "prepare_failed",
+    }
 )
 _UNAVAILABLE_CODES: Final = frozenset({"weights_missing", "voice_not_installed", "checkpoint_not_configured"})
 

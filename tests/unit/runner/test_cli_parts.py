@@ -1,0 +1,159 @@
+"""Exit statuses, options that are texts or files, and the demo's page."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from services.domain import errors
+from spokesmodel.cli.output import error_of_failure, exit_status
+from spokesmodel.cli.texts import read_brief, read_text
+from spokesmodel.demo_page import page, render_speed, spoken_text
+from spokesmodel.first_start import write_private
+from spokesmodel.state_folder import StateFolder, running_server
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (errors.InvalidRequest("x"), 2),
+        (errors.ContentRejected("x"), 3),
+        (errors.NotFound("x"), 3),
+        (errors.Forbidden("x"), 3),
+        (errors.EngineFailed("x"), 4),
+        (errors.Unavailable("x"), 5),
+        (errors.QuotaExceeded("x", retry_after_s=1), 5),
+        (errors.Canceled("x"), 6),
+    ],
+)
+def test_exit_status_follows_the_error_tree(error: errors.SpokesmodelError, status: int) -> None:
+    assert exit_status(error) == status
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        ("face_not_found", 3),
+        ("nothing_to_say", 3),
+        ("no_audio_stream", 3),
+        ("engine_failed", 4),
+        ("engine_lost", 4),
+        ("deadline_exceeded", 4),
+        ("attempt_timed_out", 4),
+        ("memory_exceeded", 4),
+        ("empty_output", 4),
+        ("damaged_output", 4),
+        ("prepare_failed", 4),
+        ("weights_missing", 5),
+        ("voice_not_installed", 5),
+        ("engine_not_installed", 5),
+        ("checkpoint_not_configured", 5),
+        ("store_unavailable", 5),
+    ],
+)
+def test_failure_of_a_job_has_the_status_of_its_code(code: str, status: int) -> None:
+    error = error_of_failure({"code": code, "detail": "d", "param": "p", "retryable": True})
+    assert exit_status(error) == status
+    assert (error.code, error.detail, error.param, error.retryable) == (code, "d", "p", True)
+
+
+def test_text_is_itself_or_what_a_file_says(tmp_path: Path) -> None:
+    path = tmp_path / "text.txt"
+    path.write_bytes("\ufeffGrüße".encode())
+    assert read_text(str(path), param="text") == "Grüße"
+    assert read_text("Grüße", param="text") == "Grüße"
+    assert read_text("a" * 5000, param="text") == "a" * 5000
+    assert read_text("zero\0byte", param="text") == "zero\0byte"
+
+
+def test_text_in_another_encoding_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "text.txt"
+    path.write_bytes("Grüße".encode("latin-1"))
+    with pytest.raises(errors.InvalidRequest) as caught:
+        read_text(str(path), param="text")
+    assert (caught.value.code, caught.value.param) == ("not_utf8", "text")
+
+
+@pytest.mark.parametrize("content", ["[1]", "{", ""])
+def test_brief_that_is_no_object_is_refused(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "brief.json"
+    path.write_text(content)
+    with pytest.raises(errors.InvalidRequest) as caught:
+        read_brief(str(path))
+    assert caught.value.code == "malformed_json"
+
+
+VTT = (
+    "WEBVTT\n\n00:00:00.100 --> 00:00:02.000\nFirst line\nsecond line.\n\n00:00:02.100 --> 00:00:03.000\nLast <one>.\n"
+)
+FACTS: dict[str, Any] = {
+    "duration_s": 4.0,
+    "width_px": 720,
+    "height_px": 1280,
+    "fps": 25,
+    "num_frames": 100,
+    "engine_cpu_s": 2.0,
+    "language": "en-US",
+    "writer": "template",
+}
+
+
+def test_words_of_captions() -> None:
+    assert spoken_text(VTT) == "First line second line. Last <one>."
+
+
+def test_render_speed_is_frames_per_cpu_second() -> None:
+    assert render_speed(FACTS) == 50.0
+
+
+def test_page_escapes_what_it_shows(tmp_path: Path) -> None:
+    files = {"video": tmp_path / "a b.mp4", "poster": tmp_path / "p.jpg", "subtitles_vtt": tmp_path / "c.vtt"}
+    files["subtitles_vtt"].write_text(VTT)
+    brief = {"product": "<script>alert(1)</script>", "price": "$5", "benefits": ["a", "b"]}
+    made = page(brief=brief, facts=FACTS, files=files, presenter="avatar-vera", voice="en-us", version="1.2.3")
+    assert "<script>" not in made
+    assert html.escape("<script>alert(1)</script>") in made
+    assert "Last &lt;one&gt;." in made
+    assert 'src="a%20b.mp4"' in made
+    assert "<dd>$5</dd>" in made
+    assert "<b>50</b>" in made
+
+
+def test_private_file_is_the_users_alone(tmp_path: Path) -> None:
+    path = tmp_path / "secret"
+    path.write_text("old")
+    path.chmod(0o644)
+    write_private(path, "new")
+    assert path.read_text() == "new"
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_state_folder_is_exclusive_and_tells_where_its_runner_listens(tmp_path: Path) -> None:
+    folder = StateFolder(tmp_path / "new" / "state")
+    (folder.path / "api_key").write_text("sk_x\n")
+    assert running_server(folder.path) is None  # it has not told yet
+    folder.tell_address("http://127.0.0.1:1")
+    found = running_server(folder.path)
+    assert found is not None
+    assert (found.url, found.api_key) == ("http://127.0.0.1:1", "sk_x")
+    with pytest.raises(errors.Unavailable) as caught:
+        StateFolder(folder.path)
+    assert caught.value.code == "state_dir_in_use"
+    folder.close()
+    assert running_server(folder.path) is None
+    StateFolder(folder.path).close()
+
+
+def test_state_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(errors.Unavailable) as caught:
+        StateFolder(tmp_path / "file" / "state")
+    assert caught.value.code == "store_unavailable"
+
+
+def test_looking_for_a_server_makes_no_folder(tmp_path: Path) -> None:
+    assert running_server(tmp_path / "nowhere") is None
+    assert not (tmp_path / "nowhere").exists()
