@@ -41,6 +41,7 @@ _ARPABET: Final = {
 }  # fmt: skip
 
 _BY_IPA: Final = {ipa: phone for phone, ipa in _ARPABET.items()}
+_RAREST: Final = -9.0
 _LOG_BASE: Final = 1e-4  # pocketsphinx counts logarithms to the base 1.0001
 
 _NEAREST: Final[tuple[tuple[str, str], ...]] = (
@@ -122,11 +123,11 @@ def familiarity(symbols: Sequence[str]) -> float:
     model = _phone_model()
     names = [_BY_IPA.get(symbol, "SIL") for symbol in symbols]
     scores = [
-        max(model.prob(names[at : at + 3][::-1]) * _LOG_BASE, -12.0)
+        max(model.prob(names[at : at + 3][::-1]) * _LOG_BASE, _RAREST)
         for at in range(len(names) - 2)
         if names[at + 2] != "SIL"
     ]
-    return float(np.mean(scores)) if scores else -12.0
+    return float(np.mean(scores)) if scores else _RAREST
 
 
 def aligned(

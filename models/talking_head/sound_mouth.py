@@ -1,27 +1,44 @@
-"""The mouth of speech that is only heard: no phonemes, any language."""
+"""The mouth of speech of which only energy and formants are known: no recogniser, any language."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from models.speech.acoustics import Signal, levels_db
-
 Curve = NDArray[np.float64]
 
+_WIDEST: Final = 0.36
+_DECADE_DB: Final = 45.0  # compression: 45 dB less opens a tenth as wide
 
-def mouth_of_sound(samples: Signal, sample_rate_hz: int, *, rate_hz: int, num_steps: int) -> tuple[Curve, Curve]:
-    """Curves of aperture, width, pucker, teeth and tongue, shape ``(5, num_steps)``, and speech activity 0 to 1."""
-    levels = np.full(num_steps, -120.0)
-    measured = levels_db(samples, sample_rate_hz, rate_hz=rate_hz, smooth_s=0.06)
-    levels[: len(measured)] = measured
-    loud = float(np.percentile(levels, 95))
-    curves = np.zeros((5, num_steps))
+
+def mouth_of_sound(levels: Curve, formants: Curve, spoken: Sequence[tuple[float, float]], *, rate_hz: int) -> Curve:
+    """Aperture, width, pucker, teeth and tongue on the grid of the levels, shape ``(5, num_steps)``.
+
+    The lips open with the energy, and most with that of the second and third formants; a sound that is dark for its
+    energy (o, u) draws them together.
+
+    Args:
+        levels, formants: Overall level and level of the 2 to 4 kHz band, dB.
+        spoken: Where somebody speaks, seconds.
+    """
+    curves = np.zeros((5, len(levels)))
     curves[1] = 1.0
-    activity = np.zeros(num_steps)
-    if loud < -60:
-        return curves, activity
-    relative = np.clip((levels - (loud - 30)) / 30, 0, 1)
-    curves[0] = 0.32 * relative**1.5
-    activity[relative > 0] = 1.0
-    return curves, activity
+    inside = np.zeros(len(levels), bool)
+    for start, end in spoken:
+        inside[int(start * rate_hz) : int(end * rate_hz) + 1] = True
+    if not inside.any():
+        return curves
+    strength = 0.5 * (levels - np.percentile(levels[inside], 95)) + 0.5 * (
+        formants - np.percentile(formants[inside], 95)
+    )  # fmt: skip
+    curves[0] = _WIDEST * 10 ** (np.clip(strength, -60, 3) / _DECADE_DB)
+    brightness = formants - levels
+    brightness = np.clip(brightness - np.median(brightness[inside]), -15, 15)
+    smooth = np.hanning(round(0.12 * rate_hz) + 2)
+    brightness = np.convolve(brightness, smooth / smooth.sum(), mode="same")
+    curves[1] = 1.0 + np.where(brightness > 0, 0.007, 0.016) * brightness
+    curves[2] = np.clip(-0.05 * brightness, 0, 0.7)
+    return curves
