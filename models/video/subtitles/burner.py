@@ -164,7 +164,7 @@ class SubtitleBurner:
         if style.box_opacity > 0:
             box = np.zeros_like(letters)
             inset = margin - round(0.3 * self._size_px)
-            box[inset:-inset, inset:-inset] = style.box_opacity
+            box[inset : len(box) - inset, inset : box.shape[1] - inset] = style.box_opacity
             wanted.append((style.box_color, box))
         visible = 1 - emoji
         layers = []

@@ -6,7 +6,16 @@ import bisect
 import itertools
 from dataclasses import dataclass, replace
 
-from models.video.subtitles.segmentation import Break, Piece, clusters, is_unspaced, pieces, reading_length, width
+from models.video.subtitles.segmentation import (
+    Break,
+    Piece,
+    clusters,
+    is_unspaced,
+    may_break,
+    pieces,
+    reading_length,
+    width,
+)
 from models.video.subtitles.style import SubtitleStyle, letters_a_line
 from services.domain.timeline import SpeechTimeline, Word
 
@@ -113,17 +122,17 @@ def _short_enough(piece: Piece, text: str, line_width: float) -> list[Piece]:
     """A piece longer than a line (an address, a very long word) cut between letters."""
     if width(_shown(text[piece.start : piece.end])) <= line_width:
         return [piece]
+    run = text[piece.start : piece.end]
     parts: list[Piece] = []
-    start, used = piece.start, 0.0
-    position = start
-    for cluster in clusters(text[piece.start : piece.end]):
-        room = width(cluster)
-        if used + room > line_width and not cluster.isspace():
-            parts.append(Piece(start, position, Break.POOR))
-            start, used = position, 0.0
+    start = position = allowed = 0
+    for cluster in clusters(run):
+        if may_break(run, position):
+            allowed = position
+        if width(_shown(run[start : position + len(cluster)])) > line_width and allowed > start:
+            parts.append(Piece(piece.start + start, piece.start + allowed, Break.POOR))
+            start = allowed
         position += len(cluster)
-        used += room
-    parts.append(Piece(start, piece.end, piece.quality))
+    parts.append(Piece(piece.start + start, piece.end, piece.quality))
     return parts
 
 

@@ -96,7 +96,7 @@ def _inside(text: str, start: int, end: int, language: str | None) -> Iterator[t
         for phrase in _phrases(stretch.group(), text, language):
             position += len(phrase)
             cuts.add(position)
-    ordered = [cut for cut in sorted(cuts) if _may_break(run, cut)]
+    ordered = [cut for cut in sorted(cuts) if may_break(run, cut)]
     for first, last in itertools.pairwise(ordered):
         yield start + first, start + last
 
@@ -136,8 +136,11 @@ def _parser(name: str) -> budoux.Parser:
             return budoux.load_default_thai_parser()
 
 
-def _may_break(run: str, cut: int) -> bool:
-    """The Japanese and Chinese rules for the ends of lines (JIS X 4051), and never inside a letter with its marks."""
+def may_break(run: str, cut: int) -> bool:
+    """Whether a line may end before ``run[cut]``.
+
+    The Japanese and Chinese rules for the ends of lines (JIS X 4051), and never inside a letter with its marks.
+    """
     if cut in (0, len(run)):
         return True
     before, after = run[cut - 1], run[cut]
