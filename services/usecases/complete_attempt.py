@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from services.domain.engine import AnswerState, EngineAnswer, EngineKind, Failure
 from services.domain.errors import Conflict, InvalidRequest, NotFound
 from services.domain.job import Job, JobState, JobStep, Result
@@ -101,6 +103,8 @@ def _fault(answer: EngineAnswer, job: Job, objects: ObjectStore) -> Failure | No
 
 def _remove_orphans(answer: EngineAnswer, objects: ObjectStore) -> None:
     """Delete what an attempt made for a job that was deleted meanwhile."""
-    for key in {ObjectKey.parse(output.key) for output in answer.outputs}:
-        if key.owner_id == answer.job_id:
-            objects.delete_owner(key.tenant_id, key.owner_id)
+    for output in answer.outputs:
+        with suppress(InvalidRequest):  # an answer that names no object must not come again for ever
+            key = ObjectKey.parse(output.key)
+            if key.owner_id == answer.job_id:
+                objects.delete_owner(key.tenant_id, key.owner_id)

@@ -41,7 +41,8 @@ def deliver_webhook(
 ) -> Job | None:
     """The job after one try: notified, to be tried again later, or given up; None when it has been deleted.
 
-    Done with any 2xx. Given up after ``max_webhook_tries``, on 410, and when the address may not be called.
+    Done with any 2xx. Given up after ``max_webhook_tries``, on 410, when the address may not be called, and when this
+    code itself failed ``max_step_tries`` times.
 
     Raises:
         Unavailable: A store does not answer; to be tried again.
@@ -52,7 +53,10 @@ def deliver_webhook(
         return None
     if job.step is not JobStep.NOTIFY or job.callback_url is None:
         return job
-    delivery, is_over = _try(job, objects=objects, tenants=tenants, sender=sender, clock=clock, settings=settings)
+    if job.step_tries >= settings.max_step_tries:  # not the client: something here breaks each time
+        delivery, is_over = _given_up(job, clock), True
+    else:
+        delivery, is_over = _try(job, objects=objects, tenants=tenants, sender=sender, clock=clock, settings=settings)
     deliveries.add(delivery)
     num_tries = len(deliveries.list(job_id))
 
@@ -105,6 +109,11 @@ def _try(
     except (ContentRejected, NotFound) as refused:
         error, is_over = refused.detail, True
     return Delivery(job_id=job.id, event_id=event_id(job), at=now, status=status, error=error), is_over
+
+
+def _given_up(job: Job, clock: Clock) -> Delivery:
+    error = f"Given up after {job.step_tries} internal failures."
+    return Delivery(job_id=job.id, event_id=event_id(job), at=clock.now(), status=None, error=error)
 
 
 def _body(job: Job, objects: ObjectStore, settings: Settings) -> str:

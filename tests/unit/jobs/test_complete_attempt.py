@@ -191,6 +191,15 @@ def test_answer_for_a_deleted_job_leaves_no_objects(world):
     assert not any(job.id in key for key in world.objects.stored_keys())
 
 
+def test_answer_with_strange_keys_for_a_deleted_job_is_done(world):
+    job = world.start()
+    answer = world.answer(job)
+    [output] = answer.outputs
+    world.jobs.delete(job.id)
+    strange = (replace(output, key="../../etc/passwd"), replace(output, key=output.key.replace(job.id, "job_other")))
+    assert world.complete(replace(answer, outputs=strange)) is None
+
+
 def test_progress_follows_the_sequence_and_not_the_order_of_arrival(world):
     job = world.start()
     for sequence, fraction in ((0, 0.1), (2, 0.3), (1, 0.2), (2, 0.9)):

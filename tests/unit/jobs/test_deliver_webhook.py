@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -107,6 +108,15 @@ def test_job_without_callback_or_not_final_calls_nobody(world):
     for job_id in (job.id, world.start(callback_url=CALLBACK_URL).id):
         world.notify(job_id)
     assert not world.sender.posted
+
+
+def test_fault_of_our_own_is_not_tried_for_ever(world, job_id):
+    job = world.jobs.get(job_id)
+    world.jobs.save(replace(job, step_tries=world.settings.max_step_tries))
+    assert world.notify(job_id).step is JobStep.NONE
+    assert not world.sender.posted
+    [delivery] = world.deliveries.list(job_id)
+    assert "Given up" in delivery.error
 
 
 def test_deleted_job_calls_nobody(world):
