@@ -67,6 +67,10 @@ class Settings:
             values[name] = _parse(variable, text, str(by_name[name].type))
         return cls(**values)  # type: ignore[arg-type]
 
+    def to_environment(self) -> dict[str, str]:
+        """Variables from which ``from_environment`` makes these settings."""
+        return {f"{_PREFIX}{field.name.upper()}": str(getattr(self, field.name)) for field in fields(self)}
+
 
 def _parse(variable: str, text: str, type_name: str) -> object:
     try:

@@ -251,10 +251,7 @@ class LocalSystem:
         heartbeats = Heartbeats(engine, lease_s=settings.lease_s)
         self._stack.callback(heartbeats.stop)
         heartbeats.start()
-        environment = {
-            "SPOKESMODEL_STATE_DIR": str(settings.state_dir.absolute()),
-            "ENGINE_EVENTS_TOKEN": self._token,
-        }
+        environment = _worker_environment(settings) | {"ENGINE_EVENTS_TOKEN": self._token}
         for number in range(settings.num_workers):
             worker = Worker(
                 f"worker-{number}",
@@ -312,6 +309,13 @@ def _contexts(function: template.FunctionSpec) -> Callable[[], FunctionContext]:
         )
 
     return make
+
+
+def _worker_environment(settings: Settings) -> dict[str, str]:
+    """This process's environment with exactly these settings, and without what an engine has no use for."""
+    ours = replace(settings, state_dir=settings.state_dir.absolute(), signing_secret="").to_environment()
+    others = {name: value for name, value in os.environ.items() if name not in ours}
+    return others | ours
 
 
 def _reachable(host: str) -> str:

@@ -49,13 +49,13 @@ class Worker:
         events_url: str,
         log: IO[bytes] | None = None,
     ) -> None:
-        """``log``: where the worker's log goes; None is this process's standard error."""
+        """``environment``: all of the worker's. ``log``: where its log goes; None is this process's standard error."""
         self.name = name
         self.problem: Unavailable | None = None
         self._command = [sys.executable, "-m", "models.serving", "--port", "0", "--with-parent"]
         self._command += ["--engines", ",".join(engines), "--scratch-dir", str(scratch_dir)]
         self._command += ["--events-url", events_url, "--grace-s", str(_TERMINATE_S - 1)]
-        self._environment = {**os.environ, **environment}
+        self._environment = dict(environment)
         self._log = log
         self._process: subprocess.Popen[bytes] | None = None
         self._port = 0

@@ -52,6 +52,9 @@ def serve(
             if not stop.is_set():
                 raise typer.Exit(1)
             sys.stderr.write("stopping\n")
+        # A handler that still holds a waiting request must not keep the process: interpreter exit would join its thread.
+        sys.stdout.flush()
+        os._exit(0)
 
 
 def _tell(url: str, api_key: str, is_new: bool, state_dir: Path, *, as_json: bool) -> None:
