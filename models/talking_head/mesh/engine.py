@@ -72,12 +72,11 @@ class MeshRenderer:
         grid = _grid(landmarks, mouth, size, moving)
         outline = head_motion.outside_face(landmarks, grid, mouth.unit_px)
         upper, lower = lips.mouth_fields(mouth, grid, outline)
-        edge = _border_fade(grid)
-        upper, lower = upper * edge, lower * edge
         if not moving:
             matte = coarse_person_matte(i420_to_rgb(frame))
             shared = head_motion.head_fields(landmarks, grid, size, matte)
             upper, lower = np.concatenate([shared, upper]), np.concatenate([shared, lower])
+        upper, lower = upper * _border_fade(grid), lower * _border_fade(grid)
         x, y = grid.centres()
         u, v = mouth.to_uv(x, y)
         edges = [mouth.to_pixels(lips.EDGE_U, line) for line in (mouth.upper, mouth.lower)]

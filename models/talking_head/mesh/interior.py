@@ -126,11 +126,12 @@ def _palette(frame: LipFrame, source: NDArray[np.uint8]) -> Palette:
 
 
 def _colours(source: NDArray[np.uint8], points: Field) -> Field:
-    """Y, U and V of the frame at pixels (n, 2)."""
+    """Y, U and V of the frame at pixels (n, 2) or (h, w, 2), as (..., 3)."""
     y, u, v = planes(source)
-    half = (points - 0.5) / 2
-    picked = [warped(plane, place[None].astype(np.float32))[0] for plane, place in ((y, points), (u, half), (v, half))]
-    return np.stack(picked, 1).astype(np.float32)
+    places = points if points.ndim == 3 else points[None]
+    half = (places - np.float32(0.5)) * np.float32(0.5)
+    picked = [warped(plane, where) for plane, where in ((y, places), (u, half), (v, half))]
+    return np.dstack(picked).reshape(*points.shape[:-1], 3).astype(np.float32)
 
 
 def _own_teeth_colour(frame: LipFrame, source: NDArray[np.uint8]) -> Field:
@@ -190,8 +191,7 @@ def _with_own_teeth(drawn: Texture, frame: LipFrame, source: NDArray[np.uint8], 
     x, y = _axes(scale)
     middle = np.float32(frame.meeting[len(frame.meeting) // 2])
     u, v = _to_u(frame, x).ravel(), (y + middle).ravel()
-    points = frame.to_pixels(u, v)
-    own = _colours(source, points).reshape(rows, columns, 3)
+    own = _colours(source, frame.to_pixels(u, v).reshape(rows, columns, 2))
     upper, lower = np.interp(u, EDGE_U, frame.upper), np.interp(u, EDGE_U, frame.lower)
     inside = np.minimum(v - upper, lower - v) - 0.07
     weight = np.clip(inside / 0.05, 0, 1) * np.clip((0.92 - np.abs(u)) / 0.1, 0, 1)
