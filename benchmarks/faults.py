@@ -194,7 +194,8 @@ def _kill_something(server: Server, chance: random.Random, report: Report) -> No
     what = chance.choice(("worker", "worker", "server", "both"))
     report.kills[what] += 1
     if what != "server":
-        for pid in server.worker_pids() if what == "both" else server.worker_pids()[:1]:
+        pids = server.worker_pids()
+        for pid in pids if what == "both" else pids and [chance.choice(pids)]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
     if what != "worker":

@@ -52,7 +52,7 @@ def serve(
             if not stop.is_set():
                 raise typer.Exit(1)
             sys.stderr.write("stopping\n")
-        # A handler that still holds a waiting request must not keep the process: interpreter exit would join its thread.
+        # A handler that still holds a waiting request must not keep the process, whose exit would join its thread.
         sys.stdout.flush()
         os._exit(0)
 
