@@ -52,7 +52,16 @@ def test_prepared_job_waits_for_dispatch_with_its_storyboard(world, request_1):
     assert board.speech.script.text == "Hello there, all of you."
     assert board.speech.script.language == "en-US"
     assert board.speech.script.writer is WriterKind.CLIENT
-    assert board.speech.script.estimated_duration_s == pytest.approx(24 / 15 / 2, abs=0.01)
+
+
+def test_estimate_follows_the_voices_speed(world, request_1):
+    estimates = []
+    for speed in (1.0, 2.0):
+        speech = SpokenText(voice=replace(VOICE, speed=speed), text="One two three four five six. " * 20)
+        job = world.prepare(world.add_video(replace(request_1, speech=speech)).id)
+        estimates.append(storyboard_of(world, job).speech.script.estimated_duration_s)
+    assert estimates[0] == pytest.approx(2 * estimates[1], rel=0.01)
+    assert 20 < estimates[0] < 60, "120 words are said in 40 seconds, give or take a half"
 
 
 def test_every_reference_is_a_copy_under_the_job(world, request_1):
