@@ -22,11 +22,12 @@ from models.video.yuv import i420_to_rgb, planes
 
 Frame = NDArray[np.uint8]
 
-_CELLS_A_MOUTH: Final = 9.0  # grid cells in half a resting mouth: finer than any motion but the lip edges
+_CELLS_A_MOUTH: Final = 8.0  # grid cells in half a resting mouth: finer than any motion but the lip edges
 _TURNED_FROM, _TURNED_TO = np.radians(25.0), np.radians(50.0)
 _TURNED_STRENGTH: Final = 0.45
 _WIDE_OPEN: Final = 0.55
 _SMALL_FACE_PX: Final = 80
+_WINDOW_MARGIN: Final = 8  # cells, about one unit of the mouth: further than any lip moves
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +35,8 @@ class MeshState:
     """One source frame, ready to speak; see ``PortraitState``.
 
     Attributes:
-        upper, lower: Bases of the two layers, (motions, rows * columns * 2), pixels.
+        upper, lower: Bases of the two layers, (motions, cells * 2), pixels; the lower one in ``window`` only.
+        window: Rows and columns of the grid in which the layers differ.
         upper_edge, lower_edge: The same bases at the lip edges, (motions, points * 2).
         below: Cells of the layer below the mouth line.
         strength: Factor on every motion, under 1 for turned faces.
@@ -48,6 +50,7 @@ class MeshState:
     mouth: lips.LipFrame
     upper: Field
     lower: Field
+    window: tuple[slice, slice]
     upper_edge: Field
     lower_edge: Field
     anchors: Field
@@ -55,8 +58,6 @@ class MeshState:
     interior: Interior
     lids: tuple[Lid, ...]
     strength: float
-    pixels: Field
-    chroma_pixels: Field
 
 
 class MeshRenderer:
@@ -77,6 +78,7 @@ class MeshRenderer:
             shared = head_motion.head_fields(landmarks, grid, size, matte)
             upper, lower = np.concatenate([shared, upper]), np.concatenate([shared, lower])
         upper, lower = upper * _border_fade(grid), lower * _border_fade(grid)
+        window = _window(grid, upper, lower)
         x, y = grid.centres()
         u, v = mouth.to_uv(x, y)
         edges = [mouth.to_pixels(lips.EDGE_U, line) for line in (mouth.upper, mouth.lower)]
@@ -91,7 +93,8 @@ class MeshRenderer:
             grid=grid,
             mouth=mouth,
             upper=upper.reshape(len(upper), -1),
-            lower=lower.reshape(len(lower), -1),
+            lower=lower[:, *window].reshape(len(lower), -1),
+            window=window,
             upper_edge=_sampled(grid, upper, edges[0]),
             lower_edge=_sampled(grid, lower, edges[1]),
             anchors=_sampled(grid, upper[: -len(lips.MOTIONS)], anchors)
@@ -101,8 +104,6 @@ class MeshRenderer:
             interior=build_interior(mouth, frame, previous.interior if previous else None, moving=moving),
             lids=() if moving else find_lids(landmarks, frame),
             strength=1 - (1 - _TURNED_STRENGTH) * turned,
-            pixels=_pixels(region, 1),
-            chroma_pixels=_pixels(region, 2),
         )
 
     def render(self, state: MeshState, mouth: MouthTrack, head: HeadTrack | None, index: int, out: Frame) -> None:
@@ -112,9 +113,11 @@ class MeshRenderer:
         coefficients = _mouth_coefficients(state, mouth, index)
         if moves_head:
             coefficients = np.concatenate([_head_coefficients(state, head, index), coefficients])
-        shape = (grid.rows, grid.columns, 2)
-        back_upper = grid.inverse((coefficients @ state.upper).reshape(shape))
-        back_lower = grid.inverse((coefficients @ state.lower).reshape(shape))
+        back_upper = grid.inverse((coefficients @ state.upper).reshape(grid.rows, grid.columns, 2))
+        rows, columns = state.window
+        part = (rows.stop - rows.start, columns.stop - columns.start, 2)
+        back_lower = back_upper.copy()
+        back_lower[state.window] = grid.inverse((coefficients @ state.lower).reshape(part))
         back = np.where(state.below[..., None], back_lower, back_upper)
         places = _warp(state, back, out)
         motion = (coefficients[: len(state.anchors)] @ state.anchors).reshape(3, 2) if moves_head else np.zeros((3, 2))
@@ -149,7 +152,7 @@ class MeshRenderer:
 
 
 def _grid(landmarks: FaceLandmarks, mouth: lips.LipFrame, size: tuple[int, int], moving: bool) -> Grid:
-    cell = max(2, int(mouth.unit_px / _CELLS_A_MOUTH) // 2 * 2)
+    cell = max(2, round(mouth.unit_px / _CELLS_A_MOUTH / 2) * 2)
     if moving:
         centre, half = mouth.to_pixels(np.zeros(1, np.float32), np.array([0.5], np.float32))[0], 3.2 * mouth.unit_px
         low, high = centre - half, centre + half
@@ -165,6 +168,18 @@ def _grid(landmarks: FaceLandmarks, mouth: lips.LipFrame, size: tuple[int, int],
     return Grid(left=left, top=top, cell=cell, columns=columns, rows=rows)
 
 
+def _window(grid: Grid, upper: Field, lower: Field) -> tuple[slice, slice]:
+    """Rows and columns in which the layers differ, wide enough for what moves into them."""
+    differ = np.abs(upper - lower).max((0, 3)) > 0.01
+    margin = _WINDOW_MARGIN
+    slices = []
+    for axis, length in ((1, grid.rows), (0, grid.columns)):
+        where = np.flatnonzero(differ.any(axis))
+        first, last = (int(where[0]), int(where[-1])) if len(where) else (0, 0)
+        slices.append(slice(max(0, first - margin), min(length, last + margin + 1)))
+    return slices[0], slices[1]
+
+
 def _border_fade(grid: Grid) -> Field:
     """Brings every field to nothing at the region's border, so that the warp ends in untouched pixels."""
     x = np.minimum(np.arange(grid.columns), np.arange(grid.columns)[::-1]) / 4
@@ -174,12 +189,6 @@ def _border_fade(grid: Grid) -> Field:
 
 def _sampled(grid: Grid, basis: Field, points: Field) -> Field:
     return np.stack([grid.sample(field, points).ravel() for field in basis])
-
-
-def _pixels(region: tuple[int, int, int, int], scale: int) -> Field:
-    """Frame coordinates of the region's pixels in the plane reduced by ``scale``."""
-    x0, y0, x1, y1 = (value // scale for value in region)
-    return np.dstack(np.meshgrid(np.arange(x0, x1), np.arange(y0, y1))).astype(np.float32)
 
 
 def _warnings(landmarks: FaceLandmarks, mouth: lips.LipFrame) -> tuple[str, ...]:
@@ -226,13 +235,12 @@ def _warp(state: MeshState, back: Field, out: Frame) -> Field:
     """Draw all but the mouth; the source pixels that the region's pixels show."""
     grid = state.grid
     x0, y0, x1, y1 = state.region
-    everything = (slice(0, grid.columns), slice(0, grid.rows))
-    places = grid.upsampled(back, *everything, grid.cell)
-    places += state.pixels
+    everything = (slice(0, grid.rows), slice(0, grid.columns))
+    coarse = grid.places(back)
+    places = grid.upsampled(coarse, *everything)
     source, target = planes(state.source), planes(out)
     target.y[y0:y1, x0:x1] = warped(source.y, places, cubic=True)
-    half = grid.upsampled(back * np.float32(0.5), *everything, grid.cell // 2)
-    half += state.chroma_pixels
+    half = grid.upsampled(coarse, *everything, chroma=True)
     region = (slice(y0 // 2, y1 // 2), slice(x0 // 2, x1 // 2))
     for plane, drawn in ((source.u, target.u), (source.v, target.v)):
         drawn[region] = warped(plane, half)

@@ -31,10 +31,14 @@ class Grid:
     columns: int
     rows: int
     identity: Field = field(init=False, repr=False, compare=False)
+    _surrounded: Field = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        x, y = np.meshgrid(np.arange(self.columns), np.arange(self.rows))
-        object.__setattr__(self, "identity", np.dstack([x, y]).astype(np.float32))
+        x, y = np.meshgrid(np.arange(-1, self.columns + 1), np.arange(-1, self.rows + 1))
+        cells = np.dstack([x, y]).astype(np.float32)
+        corner = np.array([self.left, self.top], np.float32) + np.float32((self.cell - 1) / 2)
+        object.__setattr__(self, "identity", cells[1:-1, 1:-1])
+        object.__setattr__(self, "_surrounded", cells * np.float32(self.cell) + corner)
 
     @property
     def width(self) -> int:
@@ -46,9 +50,8 @@ class Grid:
 
     def centres(self) -> tuple[Field, Field]:
         """X and y of the cell centres, pixels of the frame, each (rows, columns)."""
-        offset = np.float32((self.cell - 1) / 2)
-        places = self.identity * np.float32(self.cell)
-        return places[..., 0] + (self.left + offset), places[..., 1] + (self.top + offset)
+        inner = self._surrounded[1:-1, 1:-1]
+        return inner[..., 0], inner[..., 1]
 
     def to_cells(self, points: Field) -> Field:
         """Frame pixels (n, 2) in grid units, as ``sample`` wants them."""
@@ -70,24 +73,28 @@ class Grid:
     def inverse(self, forward: Field) -> Field:
         """The field that leads back: for every target cell, source minus target, by fixed-point steps.
 
-        ``forward`` (rows, columns, 2) says where each source cell goes. Its slope must stay under 1, which the
-        bases see to; the steps then converge by that factor each.
+        ``forward`` (rows, columns, 2) says where each source cell goes, on this grid or a part of it. Its slope must
+        stay under 1, which the bases see to; the steps then converge by that factor each.
         """
-        scaled = forward * np.float32(1 / self.cell)
-        back = -scaled
+        identity = self.identity[: forward.shape[0], : forward.shape[1]]
+        scaled = forward * np.float32(-1 / self.cell)
+        back = scaled
         for _ in range(_INVERSION_STEPS):
-            places = self.identity + back
-            back = -warped(scaled, places)
-        return np.asarray(back * np.float32(self.cell), np.float32)
+            back = warped(scaled, identity + back)
+        return back * np.float32(self.cell)
 
-    def upsampled(self, values: Field, columns: slice, rows: slice, scale: int) -> Field:
-        """``values`` of these cells at ``scale`` pixels a cell, (rows, columns, 2); smooth across cells."""
-        first_x, first_y = max(columns.start - 1, 0), max(rows.start - 1, 0)
-        last_x, last_y = min(columns.stop + 1, self.columns), min(rows.stop + 1, self.rows)
-        part = values[first_y:last_y, first_x:last_x]
-        size = ((last_x - first_x) * scale, (last_y - first_y) * scale)
+    def places(self, back: Field) -> Field:
+        """Where each cell's centre is taken from, frame pixels, with one cell more on each side (untouched there)."""
+        places = self._surrounded.copy()
+        places[1:-1, 1:-1] += back
+        return places
+
+    def upsampled(self, places: Field, rows: slice, columns: slice, *, chroma: bool = False) -> Field:
+        """``places`` for every pixel of these cells, (height, width, 2); for the chroma planes if so asked."""
+        part = places[rows.start : rows.stop + 2, columns.start : columns.stop + 2]
+        cell = self.cell
+        if chroma:
+            part, cell = (part - np.float32(0.5)) * np.float32(0.5), cell // 2
+        size = (part.shape[1] * cell, part.shape[0] * cell)
         large = cv2.resize(part, size, interpolation=cv2.INTER_LINEAR)
-        x, y = (columns.start - first_x) * scale, (rows.start - first_y) * scale
-        return np.asarray(
-            large[y : y + (rows.stop - rows.start) * scale, x : x + (columns.stop - columns.start) * scale], np.float32
-        )
+        return large[cell:-cell, cell:-cell]  # type: ignore[return-value]

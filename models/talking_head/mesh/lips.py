@@ -182,7 +182,10 @@ def mouth_fields(frame: LipFrame, grid: Grid, outline: Field) -> tuple[Field, Fi
     lower = [(relax, gap_down + sink), (zero, zero), (zero, lower_open), (narrow, zero), (zero, pucker_down)]
     upper.append((zero, teeth_up))
     lower.append((zero, teeth_down))
-    return _in_pixels(frame, upper), _in_pixels(frame, lower)
+    # Far above the line only the upper layer is ever seen: the lower one need not differ there.
+    own = (1 - _smooth((over - np.float32(0.4)) / np.float32(0.5)))[None, ..., None]
+    shared, under_line = _in_pixels(frame, upper), _in_pixels(frame, lower)
+    return shared, shared + (under_line - shared) * own
 
 
 def _in_pixels(frame: LipFrame, fields: list[tuple[Field, Field]]) -> Field:

@@ -75,27 +75,44 @@ def draw_mouth(
 
     shade = _shade(from_upper, from_lower, between, mouth, aperture)
     gap = float((lower_uv[:, 1] - upper_uv[:, 1]).max())
-    inner = _inner(interior, mouth, (x0, y0), v.shape, (origin, across, down), aperture, tongue, pucker, gap)
-    inner_y, inner_uv = _lit(inner, from_upper, from_lower, gap, teeth, pucker, interior)
+    hole = (from_upper > -1 / px) & (from_lower > -1 / px) & (between > 0)
+    luma, chroma = np.zeros_like(v), np.zeros((2, v.shape[0] // 2, v.shape[1] // 2), np.float32)
+    seen = _bounds(hole)
+    if seen is not None:
+        down_, along = seen
+        corner = (x0 + along.start, y0 + down_.start)
+        size = (down_.stop - down_.start, along.stop - along.start)
+        inner = _inner(interior, mouth, corner, size, (origin, across, down), aperture, tongue, pucker, gap)
+        lit = _lit(inner, from_upper[seen], from_lower[seen], gap, teeth, pucker, interior)
+        luma[seen] = lit[0]
+        chroma[:, down_.start // 2 : down_.stop // 2, along.start // 2 : along.stop // 2] = np.moveaxis(lit[1], 2, 0)
 
-    frame_pixels = np.dstack(np.meshgrid(np.arange(x0, x1), np.arange(y0, y1))).astype(np.float32)
     size = (v.shape[1] // 2, v.shape[0] // 2)
     halves = [np.asarray(cv2.resize(alpha, size, interpolation=cv2.INTER_AREA)) for alpha in (lower_alpha, upper_alpha)]
     given, target = planes(source), planes(out)
-    luma = inner_y
-    chroma = [inner_uv[..., 0], inner_uv[..., 1]]
     for field, alpha, half_alpha in ((layers.lower, lower_alpha, halves[0]), (layers.upper, upper_alpha, halves[1])):
-        places = grid.upsampled(field, columns, rows, grid.cell) + frame_pixels
-        layer = warped(given.y, places, cubic=True)
-        luma = luma + (layer - luma) * alpha
-        half = (np.asarray(cv2.resize(places, size, interpolation=cv2.INTER_AREA)) - np.float32(0.5)) * np.float32(0.5)
+        coarse = grid.places(field)
+        layer = warped(given.y, grid.upsampled(coarse, rows, columns), cubic=True)
+        luma += (layer - luma) * alpha
+        half = grid.upsampled(coarse, rows, columns, chroma=True)
         for plane, part in ((given.u, 0), (given.v, 1)):
-            layer = warped(plane, half)
-            chroma[part] = chroma[part] + (layer - chroma[part]) * half_alpha
+            chroma[part] += (warped(plane, half) - chroma[part]) * half_alpha
     luma = 16 + (luma - 16) * shade
     np.copyto(target.y[y0:y1, x0:x1], luma + 0.5, casting="unsafe")
     for plane, value in ((target.u, chroma[0]), (target.v, chroma[1])):
         np.copyto(plane[y0 // 2 : y1 // 2, x0 // 2 : x1 // 2], value + 0.5, casting="unsafe")
+
+
+def _bounds(mask: NDArray[np.bool_]) -> tuple[slice, slice] | None:
+    """Rows and columns that hold all of ``mask``, even numbers; None where it is empty."""
+    rows, columns = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
+    if not len(rows):
+        return None
+    low, high = (
+        (int(rows[0]) // 2 * 2, int(columns[0]) // 2 * 2),
+        (int(rows[-1]) // 2 * 2 + 2, int(columns[-1]) // 2 * 2 + 2),
+    )
+    return slice(low[0], high[0]), slice(low[1], high[1])
 
 
 def _moved_frame(mouth: LipFrame, moved: Field) -> tuple[Field, Field, Field]:
@@ -110,7 +127,7 @@ def _moved_frame(mouth: LipFrame, moved: Field) -> tuple[Field, Field, Field]:
 def _cells(grid: Grid, layers: Layers) -> tuple[slice, slice]:
     """The cells in which the two layers differ at pixels near the lips."""
     edges = grid.to_cells(np.concatenate([layers.upper_edge, layers.lower_edge]))
-    low, high = np.floor(edges.min(0) - 2.5).astype(int), np.ceil(edges.max(0) + 3.5).astype(int)
+    low, high = np.floor(edges.min(0) - 1.5).astype(int), np.ceil(edges.max(0) + 2.5).astype(int)
     low, high = np.maximum(low, 0), np.minimum(high, [grid.columns, grid.rows])
     return slice(int(low[0]), int(high[0])), slice(int(low[1]), int(high[1]))
 

@@ -9,7 +9,6 @@ import pytest
 from models import weights
 from models.perception.face import FaceLandmarks
 
-
 _FACE_PX = 400
 
 
