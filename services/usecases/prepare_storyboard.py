@@ -8,6 +8,7 @@ from typing import Final
 
 from services.domain import wire
 from services.domain.brief import Script, WriterKind
+from services.domain.copywriting import spoken_characters
 from services.domain.engine import EngineKind, Failure
 from services.domain.errors import EngineFailed, SpokesmodelError
 from services.domain.job import Job, JobState, JobStep, Progress
@@ -119,19 +120,25 @@ def _speech(
         return SpeechShot(audio_key=key, transcript=speech.transcript, language=speech.language)
     voice = voices.get(speech.voice.voice_id)
     if speech.brief is not None:
-        script = write_script(
-            speech.brief,
-            voice=voice,
-            language_model=language_model,
-            speed=speech.voice.speed,
-            pause_s=speech.voice.pause_s,
-        )
+        try:
+            script = write_script(
+                speech.brief,
+                voice=voice,
+                language_model=language_model,
+                speed=speech.voice.speed,
+                pause_s=speech.voice.pause_s,
+            )
+        except SpokesmodelError as error:
+            error.param = f"speech.{error.param}" if error.param else "speech.brief"  # as the client named it
+            raise
         return SpeechShot(script=script, voice=speech.voice, language=speech.language or script.language)
     text = speech.text or ""
     script = Script(
         text=text,
         language=speech.language or voice.language,
         writer=WriterKind.CLIENT,
-        estimated_duration_s=round(len(text) / (voice.characters_per_s * speech.voice.speed), 2),
+        estimated_duration_s=round(
+            spoken_characters(text, voice.language) / (voice.characters_per_s * speech.voice.speed), 2
+        ),
     )
     return SpeechShot(script=script, voice=speech.voice, language=speech.language)

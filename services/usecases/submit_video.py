@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from services.domain import wire
+from services.domain.copywriting import primary_language
 from services.domain.engine import EngineKind
 from services.domain.errors import Conflict, ContentRejected, InvalidRequest, NotFound
 from services.domain.job import Job
@@ -42,15 +43,12 @@ def submit_video(
         InvalidRequest: a rule of the form is broken: ``exactly_one``, ``out_of_range`` and others of ``check_video``.
         ContentRejected: ``nothing_to_say``, ``text_too_long``, ``callback_url_refused``; what is referred to is not
             there or of the wrong kind: ``avatar_not_found``, ``upload_not_found``, ``upload_incomplete``,
-            ``empty_file``, ``wrong_media_type``, ``voice_not_found``.
+            ``empty_file``, ``wrong_media_type``, ``voice_not_found``, ``language_not_spoken``.
     """
     check_video(request, settings)
     check_callback(callback_url, callback_id, settings)
     if isinstance(request.speech, SpokenText):
-        try:
-            voices.get(request.speech.voice.voice_id)
-        except NotFound as error:
-            raise ContentRejected(error.detail, code=error.code, param="speech.voice.voice_id") from error
+        _check_voice(request.speech, voices)
     if request.presenter.avatar_id is not None:
         try:
             avatars.get(tenant_id, request.presenter.avatar_id)
@@ -83,6 +81,19 @@ def add_job(job: Job, *, jobs: JobStore) -> Job:
             raise
         return present
     return job
+
+
+def _check_voice(speech: SpokenText, voices: VoiceCatalogue) -> None:
+    try:
+        voice = voices.get(speech.voice.voice_id)
+    except NotFound as error:
+        raise ContentRejected(error.detail, code=error.code, param="speech.voice.voice_id") from error
+    if speech.brief is not None and primary_language(voice.language) != primary_language(speech.brief.language):
+        raise ContentRejected(
+            f"The voice {voice.id} speaks {voice.language}, and the brief asks for {speech.brief.language}.",
+            code="language_not_spoken",
+            param="speech.brief.language",
+        )
 
 
 def _uploads_of(request: VideoRequest) -> dict[str, str]:

@@ -110,6 +110,12 @@ def test_brief_becomes_a_script_of_its_own_facts(world, request_1):
     assert "Lumo Lamp" in script.text
 
 
+def test_brief_that_cannot_be_written_fails_the_job_with_the_field_as_the_client_named_it(world, request_1):
+    brief = Brief(product="Lumo Lamp", language="de", duration_s=15)
+    failed = world.prepare(world.add_video(replace(request_1, speech=SpokenText(voice=VOICE, brief=brief))).id)
+    assert (failed.state, failed.failure.param) == (JobState.FAILED, "speech.brief.language")
+
+
 def test_input_that_went_meanwhile_fails_the_job_by_name(world, request_1):
     job = world.add_video(request_1)
     world.uploads.delete(TENANT, request_1.presenter.upload_id)

@@ -189,6 +189,12 @@ def test_unknown_voice_is_refused(world, request_1):
     assert (type(error), error.code, error.param) == (ContentRejected, "voice_not_found", "speech.voice.voice_id")
 
 
+def test_brief_in_a_language_that_the_voice_does_not_speak_is_refused(world, request_1):
+    brief = replace(BRIEF, language="zh-CN")
+    error = refusal(world, replace(request_1, speech=SpokenText(voice=VOICE, brief=brief)))
+    assert (error.code, error.param) == ("language_not_spoken", "speech.brief.language")
+
+
 def test_avatar_of_another_tenant_is_not_found(world, request_1):
     avatar = Avatar(
         id=new_id("avatar"),
