@@ -24,8 +24,8 @@ from services.ports.catalogue import Voice
 from services.ports.language_model import LanguageModel
 
 # Characters a second of ordinary voices, where no voice is chosen yet.
-_USUAL_RATES: Final = {"zh": 4.3, "ja": 7.5, "ko": 6.5}
-_USUAL_RATE: Final = 14.5
+_USUAL_RATES: Final = {"zh": 3.7, "ja": 7.5, "ko": 6.5}
+_USUAL_RATE: Final = 17.0
 _MODEL_FIT: Final = 0.20
 _MODEL_TRIES: Final = 2
 _SECONDS_PER_SENTENCE: Final = 3.0  # what ``pause_s`` comes on top of

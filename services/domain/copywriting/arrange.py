@@ -43,7 +43,8 @@ def arrange(
         seed: The same facts, tone, target and seed give the same text.
     """
     number = int.from_bytes(hashlib.sha256(seed.encode()).digest()[:8], "big")
-    product, others = facts[0], sorted(facts[1:], key=lambda fact: -fact.importance)
+    product = facts[0]
+    others = sorted((fact for fact in facts[1:] if fact.importance), key=lambda fact: -fact.importance)
     best: tuple[float, Arrangement] | None = None
     best_share = best_roominess = 0.5
     for trial in range(_NUM_DRAFTS):

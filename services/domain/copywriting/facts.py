@@ -30,7 +30,8 @@ class Fact:
     Attributes:
         text: Without markdown, emoji and closing punctuation, on one line.
         given: As the brief has it; what a client is told when the fact was not used.
-        importance: What leaving it out costs; the product cannot be left out.
+        importance: What leaving it out costs; the product cannot be left out. 0: it is not for a viewer's ears, such
+            as an audience that is targeting data ("women 25-34, urban").
     """
 
     role: FactRole
@@ -43,6 +44,8 @@ _MARKDOWN_LINK: Final = re.compile(r"!?\[([^\]]*)\]\([^)\s]*\)")
 _LINE_START: Final = re.compile(r"(?m)^\s*(?:#{1,6}\s+|>\s+|[-*+•·▪●◦]\s+|\d{1,2}[.)]\s+(?=\D))")
 _EMPHASIS: Final = re.compile(r"(\*{1,3}|_{2,3}|~~|`+)(\S(?:.*?\S)?)\1")
 _HASHTAG: Final = re.compile(r"(?<!\S)#(?=\w*[^\W\d_])")
+_TARGETING: Final = re.compile(r"\d+\s*[-–~至到]\s*\d+|\d+\s*\+|[;|/；]")
+_CHILDREN: Final = re.compile(r"(?i)\b(?:kids|children|toddlers|babies)\b|[孩童幼宝寶]|家[长長]")  # their ages are said aloud
 _KEPT_SYMBOLS: Final = frozenset("°©®™℠№℃℉")
 
 
@@ -66,7 +69,8 @@ def facts_of(brief: Brief) -> tuple[Fact, ...]:
         text = plain(given).strip(" ,;:，；：、.。" if role is not FactRole.PRODUCT else " ,;:，；：、")
         if any(character.isalnum() for character in text) and text.casefold() not in seen:
             seen.add(text.casefold())
-            kept.append(Fact(role=role, text=text, given=given, importance=importance))
+            targeting = role is FactRole.AUDIENCE and _TARGETING.search(text) and not _CHILDREN.search(text)
+            kept.append(Fact(role=role, text=text, given=given, importance=0.0 if targeting else importance))
     return tuple(kept)
 
 
@@ -91,4 +95,6 @@ def _is_emoji(character: str) -> bool:
     code = ord(character)
     if code in (0x200D, 0x20E3, 0xFE0E, 0xFE0F) or 0xE0020 <= code <= 0xE007F:
         return True
-    return code > 0x2000 and character not in _KEPT_SYMBOLS and unicodedata.category(character) in ("So", "Cn", "Sk")
+    return code > 0x2000 and character not in _TARGETING: Final = re.compile(r"\d+\s*[-–~至到]\s*\d+|\d+\s*\+|[;|/；]")
+_CHILDREN: Final = re.compile(r"(?i)\b(?:kids|children|toddlers|babies)\b|[孩童幼宝寶]|家[长長]")  # their ages are said aloud
+_KEPT_SYMBOLS and unicodedata.category(character) in ("So", "Cn", "Sk")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from services.domain.brief import Brief, Script, WriterKind
@@ -49,19 +50,24 @@ def write_from_template(brief: Brief, *, characters_per_s: float) -> Script:
         seed=f"{content} {tone} {brief.duration_s:g}",
     )
     duration_s = result.length / characters_per_s
-    unused = tuple(fact.given for fact in facts if fact not in result.used)
+    missing = [fact for fact in facts if fact not in result.used]
     return Script(
         text=result.text,
         language=brief.language,
         writer=WriterKind.TEMPLATE,
         estimated_duration_s=round(duration_s, 2),
-        unused_facts=unused,
-        warnings=fit_warnings(duration_s, brief.duration_s),
+        unused_facts=tuple(fact.given for fact in missing),
+        warnings=fit_warnings(duration_s, brief.duration_s, [fact.given for fact in missing if fact.importance > 0]),
     )
 
 
-def fit_warnings(duration_s: float, wanted_s: float) -> tuple[str, ...]:
+def fit_warnings(duration_s: float, wanted_s: float, unused_facts: Sequence[str] = ()) -> tuple[str, ...]:
     """What to tell a client whose script misses the asked seconds by more than a tenth."""
+    if duration_s < (1 - _FIT) * wanted_s and unused_facts:
+        return (
+            f"no_exact_fit: the script takes about {duration_s:.1f} of {wanted_s:g} seconds, and every further fact "
+            "would take it beyond them.",
+        )
     if duration_s < (1 - _FIT) * wanted_s:
         return (
             f"too_few_facts: what the brief tells fills about {duration_s:.0f} of {wanted_s:g} seconds; "

@@ -15,7 +15,6 @@ from services.domain.copywriting.facts import Fact, FactRole
 from services.domain.copywriting.sentences import Sentence
 
 _TRADITIONAL_TAG: Final = re.compile(r"(?i)hant|[-_](?:tw|hk|mo)\b")
-_TARGETING: Final = re.compile(r"\d+\s*[-–~至到]\s*\d+|[;|/；]")
 _PROOF: Final = re.compile(r"认证|認證|获奖|獲獎|专利|專利|检测|檢測|好评|好評|口碑|推荐|推薦")
 _TABLES: Final = {Form.PREDICATE: frames.PREDICATES, Form.WISH: frames.WISHES, Form.PHRASE: frames.PHRASES}
 
@@ -61,8 +60,6 @@ def _open(
 ) -> Sequence[Phrase]:
     if speaker.chance(0.9 * speaker.roominess - 0.2):
         speaker.say(frames.GREETING)
-    if audience and _TARGETING.search(audience.text) and not re.search(r"[家儿宝孩][长童宝子]|家長", audience.text):
-        audience = None
     people = re.sub(r"^(?:给|給|适合|適合|面向)", "", audience.text) if audience else ""
     hooked = audience is not None and is_person(people) and "，" not in people and speaker.chance(0.7)
     wishes = [phrase for phrase in benefits[:2] if phrase.form is Form.WISH]

@@ -10,8 +10,6 @@ from services.domain.copywriting.english.phrases import Form, Phrase, base_form,
 from services.domain.copywriting.english.speaker import Speaker
 from services.domain.copywriting.facts import Fact
 
-_TARGETING: Final = re.compile(r"\d+\s*[-–]\s*\d+|\d+\s*\+|[;|/]")  # "women 25-34, urban": not for a viewer's ears
-_CHILDREN: Final = re.compile(r"(?i)\b(?:kids|children|toddlers|babies)\b")  # their ages are said aloud
 _PEOPLE_WITH: Final = re.compile(r"(?i)^(?:people|anyone|everyone|those|men|women) (with|who) (.+)$")
 
 
@@ -19,8 +17,6 @@ def open_script(
     speaker: Speaker, *, audience: Phrase | None, benefits: list[Phrase], named: tuple[Fact, ...]
 ) -> list[Phrase]:
     """Say the beginning; the benefits that it left to tell."""
-    if audience and _TARGETING.search(audience.text) and not _CHILDREN.search(audience.text):
-        audience = None
     people = re.sub(r"^for\s+", "", audience.text) if audience else ""
     question = _question(people) if audience else None
     greets = speaker.chance(0.9 * speaker.roominess - 0.2)
