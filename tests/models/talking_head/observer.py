@@ -10,6 +10,7 @@ from models import weights
 from models.perception.face import FaceLandmarks
 
 _FACE_PX = 400
+_BOX_CHANGES = [(x - g, y - g, x + g, y + g) for x in (-0.03, 0, 0.03) for y in (-0.03, 0.03) for g in (0, 0.04)]
 
 
 class Observer:
@@ -29,9 +30,13 @@ class Observer:
         points = landmarks.points * scale
         low, high = points[:, :2].min(0), points[:, :2].max(0)
         brow = points[[105, 334], 1].mean() - 0.05 * (high - low)[1]
-        box = self._dlib.rectangle(int(low[0]), int(brow), int(high[0]), int(high[1]))
-        shape = self._predictor(np.ascontiguousarray(picture_rgb), box)
-        return np.array([(part.x, part.y) for part in shape.parts()], float) / scale
+        edges = np.array([low[0], brow, high[0], high[1]])
+        answers = []
+        for change in _BOX_CHANGES:  # beards mislead it now and then: the median of several looks
+            box = self._dlib.rectangle(*(edges + np.array(change) * (high[0] - low[0])).astype(int).tolist())
+            shape = self._predictor(np.ascontiguousarray(picture_rgb), box)
+            answers.append([(part.x, part.y) for part in shape.parts()])
+        return np.median(np.array(answers, float), axis=0) / scale
 
     def gap(self, picture_rgb: np.ndarray, landmarks: FaceLandmarks) -> float:
         """Distance of the inner lips in widths of the mouth."""
