@@ -45,7 +45,7 @@ _LINE_START: Final = re.compile(r"(?m)^\s*(?:#{1,6}\s+|>\s+|[-*+•·▪●◦]\
 _EMPHASIS: Final = re.compile(r"(\*{1,3}|_{2,3}|~~|`+)(\S(?:.*?\S)?)\1")
 _HASHTAG: Final = re.compile(r"(?<!\S)#(?=\w*[^\W\d_])")
 _TARGETING: Final = re.compile(r"\d+\s*[-–~至到]\s*\d+|\d+\s*\+|[;|/；]")
-_CHILDREN: Final = re.compile(r"(?i)\b(?:kids|children|toddlers|babies)\b|[孩童幼宝寶]|家[长長]")  # their ages are said aloud
+_CHILDREN: Final = re.compile(r"(?i)\b(?:kids|children|toddlers|babies)\b|[孩童幼宝寶]|家[长長]")  # whose ages are told
 _KEPT_SYMBOLS: Final = frozenset("°©®™℠№℃℉")
 
 
@@ -95,6 +95,4 @@ def _is_emoji(character: str) -> bool:
     code = ord(character)
     if code in (0x200D, 0x20E3, 0xFE0E, 0xFE0F) or 0xE0020 <= code <= 0xE007F:
         return True
-    return code > 0x2000 and character not in _TARGETING: Final = re.compile(r"\d+\s*[-–~至到]\s*\d+|\d+\s*\+|[;|/；]")
-_CHILDREN: Final = re.compile(r"(?i)\b(?:kids|children|toddlers|babies)\b|[孩童幼宝寶]|家[长長]")  # their ages are said aloud
-_KEPT_SYMBOLS and unicodedata.category(character) in ("So", "Cn", "Sk")
+    return code > 0x2000 and character not in _KEPT_SYMBOLS and unicodedata.category(character) in ("So", "Cn", "Sk")
