@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import os
-import sys
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,8 +18,9 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from models.speech.phonemes import ipa
-from models.speech.process import HelperPool, read_frame, write_frame
+from models.speech.process import HelperPool, serve_forked, write_frame
 from models.speech.sentence import Sentence
+from services.domain.errors import EngineFailed
 
 # speak_lib.h
 _SYNCHRONOUS: Final = 2
@@ -46,12 +46,17 @@ class EspeakVoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EspeakClip:
-    """One sentence as espeak-ng spoke it: int16 bytes, and (IPA or "" for a pause, sample), (offset, sample)."""
+    """One sentence as espeak-ng spoke it: int16 bytes, and (IPA or "" for a pause, sample), (offset, sample).
+
+    Attributes:
+        num_switches: How often it went over to another language's voice, because it could not read a word.
+    """
 
     pcm: bytes
     sample_rate_hz: int
     phonemes: list[tuple[str, int]]
     marks: list[tuple[int, int]]
+    num_switches: int
 
 
 _pool: HelperPool | None = None
@@ -118,6 +123,7 @@ def speak(
                 sample_rate_hz=header["sample_rate_hz"],
                 phonemes=[(ipa(name), at) for name, at in header["phonemes"] if not name.startswith("(")],
                 marks=[(_without(inserted, offset), at) for offset, at in header["marks"]],
+                num_switches=sum(name.startswith("(") for name, _ in header["phonemes"]),
             )
 
 
@@ -230,9 +236,8 @@ class _Library:
 
     def speak(self, request: dict[str, Any], out: IO[bytes]) -> None:
         if self._lib.espeak_SetVoiceByName(request["voice"].encode()) != 0:
-            problem = f"espeak-ng cannot load its voice {request['voice']}."
-            write_frame(out, {"error": problem, "code": "voice_not_loaded", "end": True})
-            return
+            raise EngineFailed(f"espeak-ng cannot load its voice {request['voice']}.", code="voice_not_loaded")
+        self._lib.espeak_ng_SetRandSeed(ctypes.c_long(1))  # breath noise; else seeded by the clock
         for parameter, value in request["parameters"].items():
             self._lib.espeak_SetParameter(int(parameter), value, 0)
         for text, ssml in zip(request["texts"], request["ssml"], strict=True):
@@ -244,24 +249,16 @@ class _Library:
             self._lib.espeak_Synth(encoded, len(encoded), 0, 1, 0, flags, None, None)
             header = {"sample_rate_hz": self.sample_rate_hz, "phonemes": self._phonemes, "marks": self._marks}
             write_frame(out, header, bytes(self._pcm))
-        write_frame(out, {"end": True})
 
 
 def serve() -> None:
-    """The helper's main loop: until the caller is gone."""
+    """The helper's main loop."""
     library = _Library()
-    requests, answers = sys.stdin.buffer, sys.stdout.buffer
-    while (frame := read_frame(requests)) is not None:
-        request, _ = frame
+
+    def answer(request: dict[str, Any], out: IO[bytes]) -> None:
         if request["op"] == "voices":
-            write_frame(answers, library.voices())
-            write_frame(answers, {"end": True})
-            continue
-        child = os.fork()
-        if child == 0:
-            library.speak(request, answers)
-            os._exit(0)
-        _, status = os.waitpid(child, 0)
-        if status != 0:
-            problem = "espeak-ng broke on this text."
-            write_frame(answers, {"error": problem, "code": "speech_engine_crashed", "retryable": False, "end": True})
+            write_frame(out, library.voices())
+        else:
+            library.speak(request, out)
+
+    serve_forked(answer)

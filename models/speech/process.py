@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import atexit
 import json
+import os
 import queue
 import struct
 import subprocess
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import IO, Any, Final
@@ -45,6 +47,34 @@ def read_frame(stream: IO[bytes]) -> Frame | None:
         return None
     payload = stream.read(header["num_bytes"])
     return (header, payload) if len(payload) == header["num_bytes"] else None
+
+
+def serve_forked(answer: Callable[[Header, IO[bytes]], None], prepare: Callable[[Header], None] | None = None) -> None:
+    """The helper's side: answer requests until the caller is gone, each in a fork of this warm process.
+
+    A fork always starts from the same state, so the same request gives the same samples, and a crash costs one
+    request. ``answer`` writes whole frames only, without the last; ``prepare`` runs before the fork and may load.
+    """
+    requests, answers = sys.stdin.buffer, sys.stdout.buffer
+    while (frame := read_frame(requests)) is not None:
+        if prepare is not None:
+            prepare(frame[0])
+        child = os.fork()
+        if child == 0:
+            try:
+                answer(frame[0], answers)
+                write_frame(answers, {"end": True})
+            except SpokesmodelError as error:
+                problem = {"error": error.detail, "code": error.code, "retryable": error.retryable}
+                write_frame(answers, {**problem, "end": True})
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        if status != 0:
+            detail = "The speech engine broke on this text."
+            write_frame(answers, {"error": detail, "code": "speech_engine_crashed", "retryable": False, "end": True})
 
 
 class HelperProcess:

@@ -25,6 +25,7 @@ _SCRIPT_OF_NAME: Final = {
 _PARTS: Final = {  # scripts that are written with several
     "Jpan": {"Hani", "Hira"}, "Hans": {"Hani"}, "Hant": {"Hani"}, "Kore": {"Hang", "Hani"},
 }  # fmt: skip
+_SCRIPTS: Final = {"hyw": "Armn"}  # unknown to CLDR
 # Which language reads a script that is foreign to the voice; None: espeak-ng reads it in no language.
 _READER: Final = {
     "Cyrl": "ru",
@@ -55,7 +56,7 @@ def script_of(sign: str) -> str | None:
 @cache
 def scripts_of(language: str) -> frozenset[str]:
     """The scripts that a BCP 47 language is written in."""
-    script = langcodes.Language.get(language).maximize().script or "Latn"
+    script = _SCRIPTS.get(language) or langcodes.Language.get(language).maximize().script or "Latn"
     own = set(_PARTS.get(script, {script}))
     if language.split("-")[0] == "sr":
         own |= {"Cyrl", "Latn"}

@@ -52,10 +52,9 @@ def offered() -> dict[str, OfferedVoice]:
     require_installed()
     voices: dict[str, OfferedVoice] = {}
     rows = [(voice, voice.identifier.rsplit("/", 1)[-1].lower()) for voice in espeak.voices()]
-    hidden = {name.lower() for name in NOT_OFFERED}
     for pick in ("file", "names"):  # a file's own name first: "en" is en-GB's, and several list it
         for voice, file in rows:
-            if file in hidden or voice.names[0].lower() in hidden:
+            if file in NOT_OFFERED:
                 continue
             for name in (file,) if pick == "file" else voice.names:
                 voices.setdefault(

@@ -26,6 +26,7 @@ PARAGRAPH_GAP_S: Final = 0.55
 
 _BRIEF_PAUSE_S: Final = 0.03  # shorter ones belong to the phoneme before them
 _SILENCE: Final = 1.5 / 32768
+_AROUND_S: Final = 0.06
 _FADE_S: Final = 0.004
 _MAX_CLOSURE_S: Final = 0.08
 _USUAL_CLOSURE_S: Final = 0.05
@@ -138,7 +139,10 @@ def _part(sentence: Sentence, clip: Clip, *, gap_s: float, rate: int, bursts: bo
     spans = _spans(clip, rate, bursts=bursts)
     if not spans:
         return None
-    loud = np.flatnonzero(np.abs(_as_float(clip.samples)) > _SILENCE)
+    # What sounds just outside the phonemes (breath, decay) stays; a network's faint noise beyond does not.
+    around = round(_AROUND_S * rate)
+    begin, end = max(spans[0].start - around, 0), min(spans[-1].end + around, len(clip.samples))
+    loud = begin + np.flatnonzero(np.abs(_as_float(clip.samples[begin:end])) > _SILENCE)
     first = min(spans[0].start, int(loud[0])) if loud.size else spans[0].start
     last = max(spans[-1].end, int(loud[-1]) + 1) if loud.size else spans[-1].end
     return _Part(clip, max(first, 0), min(last, len(clip.samples)), spans, _words(sentence, clip, spans), gap_s)

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from babel import Locale
+from babel import Locale, UnknownLocaleError
 from pydantic import TypeAdapter
 
 _DATA: Final = Path(__file__).with_name("data")
@@ -132,8 +132,14 @@ def _read(path: Path) -> dict[str, Any]:
 @cache
 def locale_of(language: str) -> Locale:
     """The nearest locale that CLDR has."""
-    parts = language.split("-")
-    return Locale.parse("_".join(parts[:2]) if len(parts) > 1 and len(parts[1]) == 2 else parts[0])
+    primary, _, rest = language.partition("-")
+    region = rest.split("-")[0]
+    if len(region) == 2:
+        try:
+            return Locale(primary, territory=region)
+        except UnknownLocaleError:
+            pass
+    return Locale(primary)
 
 
 def plural(names: tuple[str, ...], number: float, language: str) -> str:
