@@ -14,10 +14,11 @@ import av
 import numpy as np
 from av.container import InputContainer
 from av.video.frame import VideoFrame
-from av.video.reformatter import ColorPrimaries, ColorRange, Colorspace, ColorTrc, Interpolation
+from av.video.reformatter import ColorPrimaries, ColorRange, Colorspace, ColorTrc, Interpolation, VideoReformatter
 from av.video.stream import VideoStream
 from numpy.typing import NDArray
 
+from models.video import yuv
 from models.video.container import display_name, opened, require_content, unreadable, unsupported
 from models.video.picture import PictureSource, read_picture
 from services.domain.errors import ContentRejected
@@ -224,6 +225,7 @@ class _Reader:
         width, height = source.size
         self._stretch = max(4, min(64, _BACKWARD_BYTES // (width * height * 3 // 2)))
         self._kept: OrderedDict[int, VideoFrame] = OrderedDict()
+        self._converter = _RgbConverter(source.rotation)
         self._shown: tuple[int, NDArray[np.uint8]] | None = None
         self._position = -1  # index of the last frame that the decoder gave
 
@@ -242,7 +244,7 @@ class _Reader:
 
     def read(self, index: int) -> NDArray[np.uint8]:
         if self._shown is None or self._shown[0] != index:
-            self._shown = (index, upright_rgb(self._frame(index), self._source.rotation))
+            self._shown = (index, self._converter.convert(self._frame(index)))
         return self._shown[1]
 
     def _frame(self, index: int) -> VideoFrame:
@@ -302,19 +304,41 @@ class _Reader:
         return max(0, bisect.bisect_right(self._source._pts, stamp) - 1)
 
 
-def upright_rgb(frame: VideoFrame, quarter_turns: int = 0) -> NDArray[np.uint8]:
-    """A decoded frame as full-range sRGB (h, w, 3), turned counter-clockwise by ``quarter_turns``."""
-    colorspace = frame.colorspace
-    if colorspace in (2, 0, 3):  # unspecified: what players assume, by size (and RGB, reserved)
-        colorspace = Colorspace.ITU709 if frame.height >= 720 or frame.width >= 1280 else Colorspace.ITU601
-    hdr = frame.color_trc in _HDR
-    rgb = frame.reformat(
-        format="rgb24",
-        src_colorspace=colorspace,
-        dst_color_range=ColorRange.JPEG,
-        dst_color_trc=ColorTrc.BT709 if hdr else None,
-        dst_color_primaries=ColorPrimaries.BT709 if hdr else None,
-        interpolation=Interpolation.BICUBIC | Interpolation.ACCURATE_RND | Interpolation.FULL_CHR_H_INT,
-        threads=1,
-    ).to_ndarray()
-    return np.ascontiguousarray(np.rot90(rgb, quarter_turns)).astype(np.uint8, copy=False)
+class _RgbConverter:
+    """Decoded frames as upright full-range sRGB; kept for a whole file, since HDR's tables take seconds to make."""
+
+    def __init__(self, quarter_turns: int) -> None:
+        self._quarter_turns = quarter_turns
+        self._reformatter = VideoReformatter()
+
+    def convert(self, frame: VideoFrame) -> NDArray[np.uint8]:
+        """``frame`` as (h, w, 3), turned counter-clockwise."""
+        turned = np.rot90(self._rgb(frame), self._quarter_turns)
+        return np.ascontiguousarray(turned).astype(np.uint8, copy=False)
+
+    def _rgb(self, frame: VideoFrame) -> NDArray[np.uint8]:
+        colorspace = frame.colorspace
+        if colorspace in _UNSPECIFIED:  # what players assume, by size
+            colorspace = Colorspace.ITU709 if frame.height >= 720 or frame.width >= 1280 else Colorspace.ITU601
+        is_even = frame.width % 2 == 0 and frame.height % 2 == 0
+        matrix = _MATRICES.get(colorspace)
+        if frame.format.name in ("yuv420p", "yuvj420p") and is_even and matrix and frame.color_trc not in _HDR:
+            full_range = frame.format.name == "yuvj420p" or frame.color_range == ColorRange.JPEG
+            return yuv.i420_to_rgb(np.asarray(frame.to_ndarray(), np.uint8), matrix=matrix, full_range=full_range)
+        hdr = frame.color_trc in _HDR
+        converted = self._reformatter.reformat(
+            frame,
+            format="rgb24",
+            src_colorspace=colorspace,
+            dst_color_range=ColorRange.JPEG,
+            dst_color_trc=ColorTrc.BT709 if hdr else None,
+            dst_color_primaries=ColorPrimaries.BT709 if hdr else None,
+            interpolation=Interpolation.BICUBIC | Interpolation.ACCURATE_RND | Interpolation.FULL_CHR_H_INT,
+            threads=1,
+        )
+        return np.asarray(converted.to_ndarray(), np.uint8)
+
+
+# AVColorSpace's numbers: RGB, unspecified and reserved say nothing; 1 is BT.709; 5 and 6 share the matrix of BT.601.
+_UNSPECIFIED = (0, 2, 3)
+_MATRICES = {1: "bt709", 5: "bt601", 6: "bt601"}

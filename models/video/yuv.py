@@ -14,20 +14,33 @@ from numpy.typing import NDArray
 
 Pixels = NDArray[np.uint8]
 
-# ITU-R BT.709-6, items 3.2 and 3.4, for 8-bit R'G'B' of 0..255.
-_KR, _KB = 0.2126, 0.0722
-_KG = 1.0 - _KR - _KB
-_LUMA, _CHROMA = 219.0 / 255.0, 224.0 / 255.0
-_U, _V = _CHROMA / (2.0 * (1.0 - _KB)), _CHROMA / (2.0 * (1.0 - _KR))
-_TO_YUV = np.array(
-    [
-        [_KR * _LUMA, _KG * _LUMA, _KB * _LUMA, 16.0],
-        [-_KR * _U, -_KG * _U, (1.0 - _KB) * _U, 128.0],
-        [(1.0 - _KR) * _V, -_KG * _V, -_KB * _V, 128.0],
-    ]
-)
-_INVERSE = np.linalg.inv(_TO_YUV[:, :3])
-_TO_RGB = np.hstack([_INVERSE, -_INVERSE @ _TO_YUV[:, 3:]])
+
+def _to_yuv(red: float, blue: float, *, full_range: bool = False) -> NDArray[np.float64]:
+    """The matrix (3, 4) from 8-bit R'G'B' to Y'CbCr, by the weights of red and blue (BT.709-6, items 3.2 to 3.5)."""
+    green = 1.0 - red - blue
+    luma, chroma, black = (1.0, 1.0, 0.0) if full_range else (219.0 / 255.0, 224.0 / 255.0, 16.0)
+    u, v = chroma / (2.0 * (1.0 - blue)), chroma / (2.0 * (1.0 - red))
+    return np.array(
+        [
+            [red * luma, green * luma, blue * luma, black],
+            [-red * u, -green * u, (1.0 - blue) * u, 128.0],
+            [(1.0 - red) * v, -green * v, -blue * v, 128.0],
+        ]
+    )
+
+
+def _inverse(to_yuv: NDArray[np.float64]) -> NDArray[np.float64]:
+    turned = np.linalg.inv(to_yuv[:, :3])
+    return np.hstack([turned, -turned @ to_yuv[:, 3:]])
+
+
+_WEIGHTS = {"bt709": (0.2126, 0.0722), "bt601": (0.299, 0.114)}
+_TO_YUV = _to_yuv(*_WEIGHTS["bt709"])
+_TO_RGB = {
+    (name, full): _inverse(_to_yuv(*weights, full_range=full))
+    for name, weights in _WEIGHTS.items()
+    for full in (False, True)
+}
 
 
 class Planes(NamedTuple):
@@ -75,12 +88,15 @@ def rgb_to_i420(rgb: Pixels) -> Pixels:
     return frame
 
 
-def i420_to_rgb(frame: Pixels) -> Pixels:
-    """``frame`` as RGB (h, w, 3); chroma is interpolated between its sample positions."""
+def i420_to_rgb(frame: Pixels, *, matrix: str = "bt709", full_range: bool = False) -> Pixels:
+    """``frame`` as RGB (h, w, 3); chroma is interpolated between its sample positions.
+
+    ``matrix`` (``bt709`` or ``bt601``) and ``full_range`` are for frames that other programs made.
+    """
     y, u, v = planes(frame)
     size = (y.shape[1], y.shape[0])
-    full = cv2.merge([y, cv2.resize(u, size, interpolation=cv2.INTER_LINEAR), cv2.resize(v, size)])
-    return cv2.transform(full, _TO_RGB)  # type: ignore[return-value]
+    full = cv2.merge([y, cv2.resize(u, size), cv2.resize(v, size)])
+    return cv2.transform(full, _TO_RGB[matrix, full_range])  # type: ignore[return-value]
 
 
 def color_to_yuv(rgb: tuple[int, int, int]) -> tuple[int, int, int]:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -188,3 +189,64 @@ def test_real_clips_of_every_kind(shared_data: Path) -> None:
     for name in ("vfr_derived.mp4", "man_mouthopen_30fps.mp4"):
         source = video(folder / name)
         assert sum(1 for _ in source.frames()) == source.num_frames
+
+
+def planes_video(
+    path: Path, yuv: tuple[int, int, int], size: tuple[int, int], *, tags: tuple[int, int] | None = None
+) -> Path:
+    """Three frames of one colour, its samples as given; ``tags`` are AVColorSpace and AVColorRange."""
+    width, height = size
+    frame = np.empty((height * 3 // 2, width), np.uint8)
+    frame[:height], frame[height : height * 5 // 4], frame[height * 5 // 4 :] = yuv
+    with av.open(str(path), "w", format="mp4") as container:
+        stream = container.add_stream("libx264", rate=25, options={"crf": "1"})
+        stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
+        if tags is not None:
+            stream.codec_context.colorspace, stream.codec_context.color_range = tags
+        for _ in range(3):
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, format="yuv420p")))
+        container.mux(stream.encode(None))
+    return path
+
+
+# Red by the tables of BT.601 and BT.709; what a file does not say, players assume by its size.
+@pytest.mark.parametrize(
+    ("yuv", "size", "tags"),
+    [
+        ((81, 90, 240), (64, 48), None),
+        ((63, 102, 240), (1280, 720), None),
+        ((63, 102, 240), (64, 48), (1, 1)),
+        ((81, 90, 240), (1280, 720), (6, 1)),
+        ((76, 85, 255), (64, 48), (6, 2)),
+    ],
+)
+def test_red_is_red_in_every_colour_system(
+    tmp_path: Path, yuv: tuple[int, int, int], size: tuple[int, int], tags: tuple[int, int] | None
+) -> None:
+    rgb, _ = next(video(planes_video(tmp_path / "red.mp4", yuv, size, tags=tags)).frames())
+    assert np.abs(rgb[10, 10].astype(int) - (255, 0, 0)).max() <= 3
+
+
+def test_high_dynamic_range_is_brought_down(tmp_path: Path) -> None:
+    """HLG, as phones record: by BT.2408 a white page lies at 75 % of the signal and an 18 % grey card at 38 %."""
+    levels = (0.0, 0.38, 0.75)
+    frame = np.full((96, 192), 512, np.uint16)
+    for number, level in enumerate(levels):
+        frame[:64, 64 * number : 64 * number + 64] = round(64 + 876 * level)
+    hlg = "log-level=none:colorprim=bt2020:transfer=arib-std-b67:colormatrix=bt2020nc:range=limited"
+    path = tmp_path / "phone.mp4"
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("libx265", rate=25, options={"x265-params": hlg, "crf": "4"})
+        stream.width, stream.height, stream.pix_fmt = 192, 64, "yuv420p10le"
+        context = stream.codec_context
+        context.color_trc, context.color_primaries, context.colorspace, context.color_range = 18, 9, 9, 1
+        for _ in range(3):
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, format="yuv420p10le")))
+        container.mux(stream.encode(None))
+    source = video(path)
+    rgb, _ = next(source.frames())
+    black, grey, white = (rgb[32, 64 * number + 32].astype(int) for number in range(3))
+    assert black.max() <= 3
+    assert np.abs(grey - 118).max() <= 12  # 18 % of white in sRGB
+    assert white.min() >= 245
+    assert any("dynamic range" in note for note in source.notes)
