@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from services.domain.copywriting.english import frames
-from services.domain.copywriting.english.phrases import Form, Phrase, base_form
+from services.domain.copywriting.english.forms import Form
+from services.domain.copywriting.english.phrases import Phrase
 from services.domain.copywriting.english.speaker import Speaker, listed
+from services.domain.copywriting.english.words import base_form
 
 _PROOF: Final = re.compile(r"(?i)\b(rated|stars?|reviews?|award|trusted|loved|certified|tested|recommended|patented)\b")
 _TABLES: Final = {

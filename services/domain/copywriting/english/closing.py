@@ -6,8 +6,10 @@ import re
 from typing import Final
 
 from services.domain.copywriting.english import frames
-from services.domain.copywriting.english.phrases import Form, Phrase, words_of
+from services.domain.copywriting.english.forms import Form
+from services.domain.copywriting.english.phrases import Phrase
 from services.domain.copywriting.english.speaker import PLACE, Speaker
+from services.domain.copywriting.english.words import words_of
 from services.domain.copywriting.facts import Fact
 
 _PHONE: Final = re.compile(r"^\+?[\d\s()/.-]{5,}$")

@@ -9,19 +9,14 @@ from typing import Final
 
 from services.domain.copywriting.english import lexicon
 from services.domain.copywriting.english.benefits import recap, tell_benefits, tell_keywords
+from services.domain.copywriting.english.casing import capitals_are_style
 from services.domain.copywriting.english.closing import close_script, tell_offer, tell_price
+from services.domain.copywriting.english.forms import Form
 from services.domain.copywriting.english.naming import holds_brand, naming_of
 from services.domain.copywriting.english.opening import open_script
-from services.domain.copywriting.english.phrases import (
-    Form,
-    Phrase,
-    capitals_are_style,
-    is_known,
-    is_plural,
-    phrase_of,
-    words_of,
-)
+from services.domain.copywriting.english.phrases import Phrase, phrase_of
 from services.domain.copywriting.english.speaker import Speaker
+from services.domain.copywriting.english.words import is_known, is_plural, words_of
 from services.domain.copywriting.facts import Fact, FactRole
 from services.domain.copywriting.sentences import Sentence
 

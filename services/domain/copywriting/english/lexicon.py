@@ -1,6 +1,6 @@
 """Words whose kind decides how a fact joins a sentence. A word that is not listed makes its fact stand alone.
 
-Longer than a domain file should be because it is a list; nothing but the list is here.
+Longer than a domain file should be because it is lists; nothing else is here.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from services.domain.copywriting.english import lexicon
-from services.domain.copywriting.english.phrases import head_of, is_plural, mid_sentence, words_of
+from services.domain.copywriting.english.casing import mid_sentence
+from services.domain.copywriting.english.words import head_of, is_plural, words_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

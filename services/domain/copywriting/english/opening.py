@@ -6,8 +6,10 @@ import re
 from typing import Final
 
 from services.domain.copywriting.english import frames
-from services.domain.copywriting.english.phrases import Form, Phrase, base_form, is_plural, words_of
+from services.domain.copywriting.english.forms import Form
+from services.domain.copywriting.english.phrases import Phrase
 from services.domain.copywriting.english.speaker import Speaker
+from services.domain.copywriting.english.words import base_form, is_plural, words_of
 from services.domain.copywriting.facts import Fact
 
 _PEOPLE_WITH: Final = re.compile(r"(?i)^(?:people|anyone|everyone|those|men|women) (with|who) (.+)$")
