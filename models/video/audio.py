@@ -71,7 +71,7 @@ def load_audio(path: Path, *, max_duration_s: float = 1800.0, name: str | None =
         codec = stream.codec_context.name
     weights = _channel_weights(path, shown, max_duration_s) if channels > 1 else None
 
-    pieces: list[NDArray[np.float32]] = []
+    mixed = _Growing(round(declared_s * SAMPLE_RATE_HZ))
     resampler: soxr.ResampleStream | None = None
     if rate_hz != SAMPLE_RATE_HZ:
         resampler = soxr.ResampleStream(rate_hz, SAMPLE_RATE_HZ, 1, dtype="float32")
@@ -80,23 +80,21 @@ def load_audio(path: Path, *, max_duration_s: float = 1800.0, name: str | None =
         num_source += block.shape[1]
         _require_short(shown, num_source / rate_hz, max_duration_s)
         mono = block[0] if weights is None or len(weights) != len(block) else weights @ block
-        pieces.append(mono if resampler is None else resampler.resample_chunk(mono))
+        mixed.append(mono if resampler is None else resampler.resample_chunk(mono))
     if resampler is not None:
-        pieces.append(resampler.resample_chunk(np.zeros(0, np.float32), last=True))
+        mixed.append(resampler.resample_chunk(np.zeros(0, np.float32), last=True))
     if num_source == 0:
         raise ContentRejected(f'"{shown}" holds no sound (0 samples). Upload the recording again.', code="empty_file")
     missing_s = declared_s - num_source / rate_hz
     if missing_s > _MISSING_S and missing_s > _MISSING_SHARE * declared_s:
         raise unreadable(shown, f"it is cut off: {num_source / rate_hz:.1f} s of {declared_s:.1f} s are there")
 
-    samples = np.concatenate(pieces)
-    del pieces
     # A resampler's tail may differ by a sample; the length follows from the source's alone.
     length = round(num_source * SAMPLE_RATE_HZ / rate_hz)
     if -missing_s * rate_hz <= _LAST_FRAME and declared_s:
         # The container's end cuts into the last codec frame: what follows is the encoder's padding.
         length = min(length, round(declared_s * SAMPLE_RATE_HZ))
-    samples = samples[:length] if len(samples) >= length else np.pad(samples, (0, length - len(samples)))
+    samples = mixed.cut(length)
     notes = _level(samples, shown)
     return Audio(
         samples=samples,
@@ -106,6 +104,27 @@ def load_audio(path: Path, *, max_duration_s: float = 1800.0, name: str | None =
         codec=codec,
         notes=notes,
     )
+
+
+class _Growing:
+    """Samples of a length not known before; half an hour of them must not be held twice."""
+
+    def __init__(self, expected: int) -> None:
+        self._samples = np.zeros(expected + SAMPLE_RATE_HZ, np.float32)
+        self._used = 0
+
+    def append(self, block: NDArray[np.float32]) -> None:
+        end = self._used + len(block)
+        if end > len(self._samples):
+            self._samples.resize(end * 3 // 2, refcheck=False)
+        self._samples[self._used : end] = block
+        self._used = end
+
+    def cut(self, length: int) -> NDArray[np.float32]:
+        """The first ``length`` samples, silence where there are fewer."""
+        self._samples[self._used :] = 0
+        self._samples.resize(length, refcheck=False)
+        return self._samples
 
 
 def _stream(container: InputContainer, name: str) -> AudioStream:
@@ -216,7 +235,9 @@ def _level(samples: NDArray[np.float32], name: str) -> tuple[str, ...]:
     if abs(offset) > 0.02:
         notes.append(f'"{name}" had a constant offset of {offset:+.3f}, which was removed.')
     peak = float(max(samples.max(), -samples.min()))
-    clipped = float(np.count_nonzero(np.abs(samples) > 0.999) / len(samples))
+    seconds = range(0, len(samples), SAMPLE_RATE_HZ)
+    num_clipped = sum(np.count_nonzero(np.abs(samples[at : at + SAMPLE_RATE_HZ]) > 0.999) for at in seconds)
+    clipped = num_clipped / len(samples)
     if clipped > 1e-3:
         notes.append(f'"{name}" is clipped in {clipped:.1%} of its samples; it will sound harsh.')
     if peak > 1.0:
