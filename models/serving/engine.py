@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from models.serving.context import JobObjects, ProgressReporter, TaskContext, TaskResult, Watch
+from models.serving.cpu_time import cpu_seconds
 from models.serving.tasks import Task
 from services.domain.engine import AnswerState, EngineAnswer, EngineKind, EngineRequest, Failure
 from services.domain.errors import Canceled, EngineFailed, SpokesmodelError, Unavailable
@@ -109,7 +110,7 @@ class InferenceEngine:
                 return
 
     def _answer(self, request: EngineRequest) -> EngineAnswer:
-        started_cpu_s = time.process_time()
+        started_cpu_s = cpu_seconds()
         failure: Failure | None = None
         result = TaskResult()
         try:
@@ -119,7 +120,7 @@ class InferenceEngine:
             state = AnswerState.CANCELED
         except (Exception, SystemExit) as error:
             state, failure = AnswerState.FAILED, _failure(error, request)
-        cpu_s = round(time.process_time() - started_cpu_s, 3)
+        cpu_s = round(max(0.0, cpu_seconds() - started_cpu_s), 3)
         return EngineAnswer(
             job_id=request.job_id,
             attempt=request.attempt,

@@ -14,11 +14,11 @@ from benchmarks.faults import Server, run_noop
 
 @pytest.mark.slow
 def test_killed_workers_and_servers_lose_and_double_nothing(tmp_path: Path) -> None:
-    report = run_noop(tmp_path / "state", num_jobs=250, seed=20261130, mean_pause_s=1.0)
+    report = run_noop(tmp_path / "state", num_jobs=150, seed=20261130, mean_pause_s=1.0)
     assert report.faults == []
-    assert sum(report.states.values()) == 250
+    assert sum(report.states.values()) == 150
     assert report.kills.total() >= 3
-    assert report.states["succeeded"] >= 240, report.failures  # a job may be killed three times, but not ten of them
+    assert report.states["succeeded"] >= 142, report.failures  # a job may be killed three times, but not nine of them
 
 
 def test_workers_do_not_outlive_a_killed_server(tmp_path: Path) -> None:
