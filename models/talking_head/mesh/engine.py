@@ -102,7 +102,7 @@ class MeshRenderer:
             else np.zeros((0, 6), np.float32),
             below=v > np.interp(u, lips.EDGE_U, mouth.meeting),
             interior=build_interior(mouth, frame, previous.interior if previous else None, moving=moving),
-            lids=() if moving else find_lids(landmarks, frame),
+            lids=() if moving else find_lids(landmarks, frame, region),
             strength=1 - (1 - _TURNED_STRENGTH) * turned,
         )
 

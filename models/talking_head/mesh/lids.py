@@ -59,13 +59,19 @@ class Lid:
     box: tuple[int, int, int, int]
 
 
-def find_lids(landmarks: FaceLandmarks, frame: Frame) -> tuple[Lid, ...]:
-    """Both eyes of a face in ``frame`` (I420)."""
-    return tuple(_lid(landmarks, frame, *eye) for eye in _EYES)
+def find_lids(landmarks: FaceLandmarks, frame: Frame, region: tuple[int, int, int, int]) -> tuple[Lid, ...]:
+    """The eyes of a face in ``frame`` (I420) that lie in ``region`` (x0, y0, x1, y1, even)."""
+    lids = (_lid(landmarks, frame, region, *eye) for eye in _EYES)
+    return tuple(lid for lid in lids if lid.box[0] < lid.box[2] and lid.box[1] < lid.box[3])
 
 
 def _lid(
-    landmarks: FaceLandmarks, frame: Frame, upper: tuple[int, ...], lower: tuple[int, ...], brow: tuple[int, ...]
+    landmarks: FaceLandmarks,
+    frame: Frame,
+    region: tuple[int, int, int, int],
+    upper: tuple[int, ...],
+    lower: tuple[int, ...],
+    brow: tuple[int, ...],
 ) -> Lid:
     points = landmarks.points[:, :2]
     left, right = points[upper[0]], points[upper[-1]]
@@ -99,10 +105,10 @@ def _lid(
     fold_skin += (skin - fold_skin) * np.clip(1 - (fold_skin[:, :1] - 16) / (0.72 * (skin[:, :1] - 16)), 0, 1)
 
     corners = origin + np.array([[u, v] for u in (-1.3, 1.3) for v in (above.min() - 0.5, below.max() + 0.5)]) @ axes
-    height, width = planes(frame).y.shape
     low, high = np.floor(corners.min(0) / 2).astype(int) * 2, np.ceil(corners.max(0) / 2).astype(int) * 2
-    x0, y0, x1, y1 = max(0, int(low[0])), max(0, int(low[1])), min(width, int(high[0])), min(height, int(high[1]))
-    luma = planes(frame).y[y0:y1, x0:x1].astype(np.float32)
+    x0, y0 = max(region[0], int(low[0])), max(region[1], int(low[1]))
+    x1, y1 = min(region[2], int(high[0])), min(region[3], int(high[1]))
+    luma = planes(frame).y[y0 : max(y0, y1), x0 : max(x0, x1)].astype(np.float32)
     blur = max(0.07 * float(np.hypot(*across)), 0.8)
     grain = luma - cv2.GaussianBlur(luma, (0, 0), blur) if luma.size else luma
     return Lid(

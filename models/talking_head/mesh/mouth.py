@@ -58,6 +58,8 @@ def draw_mouth(
     upper_uv = ((layers.upper_edge - origin) @ matrix.T).astype(np.float32)
     lower_uv = ((layers.lower_edge - origin) @ matrix.T).astype(np.float32)
     columns, rows = _cells(grid, layers)
+    if columns.start >= columns.stop or rows.start >= rows.stop:
+        return  # the mouth lies outside the frame
     x0, y0 = grid.left + columns.start * grid.cell, grid.top + rows.start * grid.cell
     x1, y1 = x0 + (columns.stop - columns.start) * grid.cell, y0 + (rows.stop - rows.start) * grid.cell
 

@@ -110,6 +110,22 @@ def test_a_small_face_leaves_most_of_a_wide_picture_identical():
     assert all(value % 2 == 0 for value in (x0, y0, x1, y1))
 
 
+@pytest.mark.parametrize(("rows", "columns"), [((300, 900), (0, 420)), ((0, 460), (0, 810)), ((420, 1080), (380, 810))])
+def test_a_face_cut_off_by_the_frame_is_drawn_as_far_as_it_goes(rows, columns):
+    whole = avatar("avatar-max")
+    picture = np.ascontiguousarray(i420_to_rgb(whole.frame)[slice(*rows), slice(*columns)])
+    landmarks = replace(whole.landmarks, points=whole.landmarks.points - np.float32([columns[0], rows[0], 0]))
+    frame = rgb_to_i420(picture)
+    portrait = Portrait(frame, landmarks, MeshRenderer().prepare(frame, landmarks))
+    out = drawn(portrait, mouth(aperture=0.3), head(yaw=0.05, roll=0.04, blink=0.7, brow=1))
+    x0, y0, x1, y1 = portrait.state.region
+    assert 0 <= x0 < x1 <= picture.shape[1]
+    assert 0 <= y0 < y1 <= picture.shape[0]
+    changed = planes(out).y != planes(frame).y
+    changed[y0:y1, x0:x1] = False
+    assert not changed.any()
+
+
 def test_the_region_ends_in_the_source_own_pixels():
     portrait = avatar("avatar-tom")
     x0, y0, x1, y1 = portrait.state.region
