@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import tempfile
 import threading
@@ -157,7 +158,7 @@ class InferenceEngine:
 def _failure(error: BaseException, request: EngineRequest) -> Failure:
     if isinstance(error, SpokesmodelError):
         return Failure(code=error.code, detail=error.detail, retryable=error.retryable, param=error.param)
-    if isinstance(error, MemoryError) or getattr(error, "code", None) == _CV_NO_MEMORY:
+    if _is_out_of_memory(error):
         return Failure(
             code="memory_exceeded",
             detail="The attempt needed more memory than an engine is given. Use a smaller or shorter source.",
@@ -169,6 +170,12 @@ def _failure(error: BaseException, request: EngineRequest) -> Failure:
         detail="The engine broke on this job. Nothing was charged; its inputs are kept.",
         retryable=isinstance(error, OSError),
     )
+
+
+def _is_out_of_memory(error: BaseException) -> bool:
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    return isinstance(error, MemoryError) or getattr(error, "code", None) == _CV_NO_MEMORY
 
 
 def _frames(error: BaseException) -> str:

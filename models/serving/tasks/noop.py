@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import time
 from dataclasses import dataclass
@@ -85,6 +86,6 @@ def _break(fault: Fault) -> None:
         case Fault.CRASH:
             os._exit(70)
         case Fault.ALLOCATE:
-            bytearray(2 * 1024**3)
+            mmap.mmap(-1, 2 * 1024**3, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
         case Fault.HANG:
             time.sleep(3600)

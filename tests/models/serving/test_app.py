@@ -156,7 +156,11 @@ def test_what_an_attempt_raises_becomes_its_failure_and_the_next_one_runs(
 
 @pytest.mark.parametrize(
     ("error", "code", "retryable"),
-    [(MemoryError(), "memory_exceeded", False), (OSError(28, "No space left on device"), "engine_failed", True)],
+    [
+        (MemoryError(), "memory_exceeded", False),
+        (OSError(12, "Cannot allocate memory"), "memory_exceeded", False),
+        (OSError(28, "No space left on device"), "engine_failed", True),
+    ],
 )
 def test_exhausted_machine_is_told_apart(make_engine, order, error: Exception, code: str, retryable: bool) -> None:
     with client_of(make_engine(Breaking(error))) as client:
