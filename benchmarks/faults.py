@@ -207,7 +207,8 @@ def _settle(services: Services, accepted: Sequence[tuple[str, str]], *, timeout_
     """Wait until usage is recorded for all that succeeded."""
     give_up_at = time.monotonic() + timeout_s
     while time.monotonic() < give_up_at:
-        if all(_num_charges(services, accepted)[job.id] for job in _jobs(services, accepted) if job.result):
+        charges = _num_charges(services, accepted)
+        if all(charges[job.id] for job in _jobs(services, accepted) if job.result):
             return
         time.sleep(0.5)
 
