@@ -1,8 +1,10 @@
 """API Gateway on one machine: an ASGI app that turns requests into payload-2.0 events and calls the same handlers.
 
 What the real gateway does is done here: routes come from ``template.yaml`` and nothing else is reachable, bodies have
-a limit, a handler has a time limit, and what a handler raises is a plain 500. Handlers run in a thread pool of this
-app's own, behind a semaphore, so that a burst waits here and not in the event loop.
+a limit, a handler has a time limit, and what a handler raises is a plain 500. Handlers run in thread pools of this
+app's own, behind semaphores, so that a burst waits here and not in the event loop. The pool for ordinary requests is
+small: more threads than that only take turns at the interpreter's lock and make the slowest answers slower. Requests
+that prefer to wait sleep in a pool of their own.
 """
 
 from __future__ import annotations
@@ -59,17 +61,20 @@ class GatewayContext:
         return max(0, int(1000 * (self.timeout_s - (time.monotonic() - self.started_at))))
 
 
-def build_app(services: Services, template: Template, *, num_threads: int = 16) -> Starlette:
+def build_app(services: Services, template: Template, *, num_threads: int = 4, num_waiting: int = 32) -> Starlette:
     """The whole HTTP surface of one machine: the template's API, and ``/objects/...`` for signed links.
 
     Handlers in this process serve with ``services`` from now on.
 
     Args:
-        num_threads: How many handler calls run at once; half of them at most may hold a request that waits.
+        num_threads: How many handler calls run at once.
+        num_waiting: How many requests may wait for their jobs besides; further ones are answered without waiting.
     """
     runtime.use_services(services)
     app = Starlette(routes=object_routes(services))
-    app.router.default = ApiBridge(template, num_threads=num_threads)  # a Mount would refuse some paths on its own
+    app.router.default = ApiBridge(
+        template, num_threads=num_threads, num_waiting=num_waiting
+    )  # a Mount would refuse some paths on its own
     app.router.redirect_slashes = False
     return app
 
@@ -77,12 +82,11 @@ def build_app(services: Services, template: Template, *, num_threads: int = 16) 
 class ApiBridge:
     """The ASGI app of the template's HTTP API."""
 
-    def __init__(self, template: Template, *, num_threads: int) -> None:
+    def __init__(self, template: Template, *, num_threads: int, num_waiting: int) -> None:
         self._template = template
         self._handlers = {name: _load(template.functions[name]) for name in {r.function for r in template.routes}}
-        self._threads = ThreadPoolExecutor(num_threads, thread_name_prefix="api")
-        self._free = asyncio.Semaphore(num_threads)
-        self._free_to_wait = asyncio.Semaphore(max(1, num_threads // 2))
+        self._pool = _Pool(num_threads, "api")
+        self._waiting_pool = _Pool(num_waiting, "api-waiting")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -110,26 +114,39 @@ class ApiBridge:
             timeout_s=function.timeout_s,
         )
         handler = self._handlers[route.function]
-        if "prefer" not in event["headers"]:
-            return await self._call(handler, event, context)
-        if self._free_to_wait.locked():
-            del event["headers"]["prefer"]  # a preference may be ignored; other requests keep their threads
-            return await self._call(handler, event, context)
-        async with self._free_to_wait:
-            return await self._call(handler, event, context)
-
-    async def _call(self, handler: Handler, event: dict[str, Any], context: GatewayContext) -> dict[str, Any]:
-        await self._free.acquire()
-        call = asyncio.get_running_loop().run_in_executor(self._threads, handler, event, context)
-        call.add_done_callback(lambda _: self._free.release())  # a late handler keeps its place until it ends
+        pool = self._pool
+        if "prefer" in event["headers"]:
+            if self._waiting_pool.is_full:
+                del event["headers"]["prefer"]  # a preference may be ignored
+            else:
+                pool = self._waiting_pool
         try:
-            answer = await asyncio.wait_for(asyncio.shield(call), min(context.timeout_s, _GATEWAY_TIMEOUT_S))
+            return await pool.call(handler, event, context, timeout_s=min(context.timeout_s, _GATEWAY_TIMEOUT_S))
         except TimeoutError as error:
             raise Unavailable("The answer took too long.", code="gateway_timeout") from error
         except Exception as error:
-            _log.exception("request %s: the handler raised", context.aws_request_id)
+            _log.exception("request %s: the handler raised", request_id)
             raise EngineFailed("Something broke on our side.", code="internal_error", retryable=True) from error
-        return answer
+
+
+class _Pool:
+    """Threads for handlers; who finds none free waits in the event loop, and that time is not the handler's."""
+
+    def __init__(self, size: int, name: str) -> None:
+        self._threads = ThreadPoolExecutor(size, thread_name_prefix=name)
+        self._free = asyncio.Semaphore(size)
+
+    @property
+    def is_full(self) -> bool:
+        return self._free.locked()
+
+    async def call(
+        self, handler: Handler, event: dict[str, Any], context: GatewayContext, *, timeout_s: float
+    ) -> dict[str, Any]:
+        await self._free.acquire()
+        call = asyncio.get_running_loop().run_in_executor(self._threads, handler, event, context)
+        call.add_done_callback(lambda _: self._free.release())  # a late handler keeps its place until it ends
+        return await asyncio.wait_for(asyncio.shield(call), timeout_s)
 
 
 def build_event(

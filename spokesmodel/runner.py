@@ -163,6 +163,8 @@ class LocalSystem:
             raise Unavailable(
                 f"Cannot listen on {self._host}:{self._port}: {error.strerror}.", code="port_not_free", retryable=False
             ) from error
+        # asyncio sets it only on sockets made with IPPROTO_TCP; without it a kept connection waits 40 ms an answer.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._stack.callback(listener.close)
         return listener
 

@@ -31,6 +31,10 @@ class RequestBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
+    def __repr__(self) -> str:
+        """Only the name: Powertools writes its arguments into debug logs, and these are what a client wrote."""
+        return f"<{type(self).__name__}>"
+
 
 class AnswerBody(BaseModel):
     """An answer: every field is always there."""

@@ -32,7 +32,7 @@ def module(monkeypatch):
     return made
 
 
-def client_for(handler: str = "echo", *, timeout_s: int = 5, num_threads: int = 4) -> TestClient:
+def client_for(handler: str = "echo", *, timeout_s: int = 5, num_threads: int = 4, num_waiting: int = 2) -> TestClient:
     function = FunctionSpec(
         name="Fn", handler=f"handlers_of_test.{handler}", timeout_s=timeout_s, memory_mb=256, environment={}
     )
@@ -42,7 +42,7 @@ def client_for(handler: str = "echo", *, timeout_s: int = 5, num_threads: int = 
     )
     template = Template(functions={"Fn": function}, routes=routes, queue_bindings=(), schedules=())
     app = Starlette()
-    app.router.default = ApiBridge(template, num_threads=num_threads)
+    app.router.default = ApiBridge(template, num_threads=num_threads, num_waiting=num_waiting)
     return TestClient(app)
 
 
@@ -193,7 +193,7 @@ def test_waiting_requests_leave_threads_for_others(module):
         return {"statusCode": 200, "body": "at once"}
 
     module.waits = handler
-    with client_for("waits", num_threads=4) as client, ThreadPoolExecutor(8) as pool:
+    with client_for("waits", num_threads=1, num_waiting=2) as client, ThreadPoolExecutor(8) as pool:
         prefer = {"Prefer": "wait=20"}
         held = [pool.submit(client.get, "/v1/jobs/a", headers=prefer) for _ in range(2)]
         for _ in held:

@@ -1,0 +1,173 @@
+"""Creating jobs: 16 clients at once against the local server, each request a video of a built-in avatar.
+
+``python -m benchmarks.api serve FOLDER`` is the server, a process of its own, so that its CPU time is its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.measure import Row
+
+NUM_CLIENTS = 16
+NUM_REQUESTS = 4000
+NUM_WARM_UP = 400
+REPETITIONS = 3
+TARGET_P95_MS = 40.0
+
+
+@dataclass(frozen=True)
+class Run:
+    """One measured load."""
+
+    cpu_ms: float
+    latencies_ms: list[float]
+    wall_s: float
+
+    def percentile(self, percent: int) -> float:
+        return statistics.quantiles(self.latencies_ms, n=100)[percent - 1]
+
+
+def rows() -> list[Row]:
+    """CPU time a request and latency, with and without an idempotency key."""
+    return [*_rows_of("create a job", with_keys=False), *_rows_of("create a job, with Idempotency-Key", with_keys=True)]
+
+
+def _rows_of(what: str, *, with_keys: bool) -> list[Row]:
+    with tempfile.TemporaryDirectory() as folder:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.api", "serve", folder], stdout=subprocess.PIPE, text=True
+        )
+        try:
+            if server.stdout is None:
+                raise RuntimeError("the server has no output")
+            ready = json.loads(server.stdout.readline())
+            load = Load(ready["port"], ready["key"], ready["body"], with_keys=with_keys)
+            asyncio.run(load.run(NUM_WARM_UP))
+            runs = [_measured(load, server.pid) for _ in range(REPETITIONS)]
+        finally:
+            server.terminate()
+            server.wait(20)
+    run = sorted(runs, key=lambda run: run.percentile(95))[len(runs) // 2]
+    note = f"{NUM_CLIENTS} clients, {NUM_REQUESTS} requests, median of {REPETITIONS} runs by p95"
+    p95 = run.percentile(95)
+    return [
+        Row(what=f"{what}: server CPU a request", value=f"{run.cpu_ms:.2f} ms", note=note),
+        Row(
+            what=f"{what}: p95 latency",
+            value=f"{p95:.1f} ms",
+            target=f"< {TARGET_P95_MS:g} ms",
+            reached=p95 < TARGET_P95_MS,
+            note=f"p50 {run.percentile(50):.1f} ms, p99 {run.percentile(99):.1f} ms, "
+            f"{NUM_REQUESTS / run.wall_s:.0f} requests/s",
+        ),
+    ]
+
+
+def _measured(load: Load, server_pid: int) -> Run:
+    cpu_before, before = _cpu_s(server_pid), time.perf_counter()
+    latencies = asyncio.run(load.run(NUM_REQUESTS))
+    wall_s = time.perf_counter() - before
+    return Run(
+        cpu_ms=1000 * (_cpu_s(server_pid) - cpu_before) / NUM_REQUESTS,
+        latencies_ms=[1000 * latency for latency in latencies],
+        wall_s=wall_s,
+    )
+
+
+def _cpu_s(pid: int) -> float:
+    """CPU-seconds of a process so far, user and system."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class Load:
+    """Clients that keep their connection and send the next request when the last is answered.
+
+    Written on sockets: a client library would use more CPU than the server, on the same machine.
+    """
+
+    def __init__(self, port: int, key: str, body: str, *, with_keys: bool) -> None:
+        self._port = port
+        self._key = key
+        self._body = body.encode()
+        self._with_keys = with_keys
+        self._sent = 0
+
+    async def run(self, num_requests: int) -> list[float]:
+        """Latencies in seconds of ``num_requests`` requests, all of which must be accepted."""
+        self._left = num_requests
+        found = await asyncio.gather(*(self._client() for _ in range(NUM_CLIENTS)))
+        return [latency for latencies in found for latency in latencies]
+
+    async def _client(self) -> list[float]:
+        reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
+        latencies = []
+        while self._left > 0:
+            self._left -= 1
+            request = self._request()
+            begun = time.perf_counter()
+            writer.write(request)
+            head = await reader.readuntil(b"\r\n\r\n")
+            size = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+            body = await reader.readexactly(size)
+            latencies.append(time.perf_counter() - begun)
+            if not head.startswith(b"HTTP/1.1 202"):
+                raise RuntimeError(f"not accepted: {head.decode()}{body.decode()}")
+        writer.close()
+        return latencies
+
+    def _request(self) -> bytes:
+        self._sent += 1
+        head = (
+            f"POST /v1/videos HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {self._key}\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(self._body)}\r\n"
+        )
+        if self._with_keys:
+            head += f"Idempotency-Key: {os.getpid()}-{id(self)}-{self._sent}\r\n"
+        return head.encode() + b"\r\n" + self._body
+
+
+def serve(folder: Path) -> None:
+    """The API on a free port, over the adapters of one machine; no steps are served, so requests alone are measured."""
+    import socket
+
+    import uvicorn
+
+    from services.bootstrap import bootstrap
+    from services.settings import Settings
+    from services.usecases.manage_keys import create_tenant, issue_key
+    from spokesmodel.bridge import build_app
+    from spokesmodel.first_start import BUILT_IN_AVATARS, install_avatars
+    from spokesmodel.template import load
+
+    services = bootstrap(Settings(state_dir=folder))
+    install_avatars(services)
+    tenant = create_tenant("bench", tenants=services.tenants, clock=services.clock)
+    key = issue_key(tenant.id, tenants=services.tenants, clock=services.clock)
+    body = {
+        "presenter": {"avatar_id": BUILT_IN_AVATARS[0].id},
+        "speech": {"text": "Meet the Aurora: 190 grams, made for wet streets.", "voice": {"voice_id": "en-us"}},
+        "frame": {"aspect": "1:1", "fps": 25},
+        "subtitles": "burn",
+        "callback_id": "campaign-42",
+    }
+    app = build_app(services, load(Path(__file__).parents[1] / "template.yaml"))
+    listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as the runner does
+    port = listener.getsockname()[1]
+    print(json.dumps({"port": port, "key": key.secret, "body": json.dumps(body)}), flush=True)
+    uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False)).run([listener])
+
+
+if __name__ == "__main__":
+    serve(Path(sys.argv[2]))
