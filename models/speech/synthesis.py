@@ -112,7 +112,7 @@ class EspeakSynthesizer:
         found, variant = find(voice.voice_id)
         check_language(text, found.language, asked=language, voice_id=voice.voice_id)
         sentences = sentences_of(text, found.language, voice)
-        foreign = {run.language: self._voice_of(run.language, found, text) for one in sentences for run in one.foreign}
+        foreign = {run.language: self._voice_of(run.language) for one in sentences for run in one.foreign}
         factor = factor_of(voice.pitch)
         pitch, pitch_range, rest = self._pitched(sentences, found.identifier, variant, foreign, factor)
         rate = min(max(round(espeak.NORMAL_RATE * voice.speed / rest), _SLOWEST), _FASTEST)
@@ -151,11 +151,16 @@ class EspeakSynthesizer:
         )
         return Speech(samples=samples, sample_rate_hz=sample_rate_hz, timeline=timeline, language=found.language)
 
-    def _voice_of(self, language: str, voice: OfferedVoice, text: str) -> str:
+    def _voice_of(self, language: str) -> str:
         """Voice for words in another script."""
         name = {"zh": "cmn", "en": "en-us"}.get(language, language)
         if name not in offered():
-            raise not_spoken(text, voice.id)
+            raise ContentRejected(
+                "The text has words in a script that no built-in voice reads; "
+                "write in `pronunciations` how they sound, or leave them out.",
+                code="language_not_spoken",
+                param="text",
+            )
         return offered()[name].identifier
 
     def _pitched(
@@ -260,7 +265,7 @@ def _would_do(language: str | None, script: str | None = None) -> str:
     if script:
         matches += [voice for voice in offered().values() if script in scripts_of(voice.language)]
     ids: list[str] = []
-    for voice in matches:
+    for voice in sorted(matches, key=lambda voice: (_primary(voice.language) != _primary(language), len(voice.id))):
         if all(offered()[known].identifier != voice.identifier for known in ids):
             ids.append(voice.id)
     if not ids:

@@ -14,6 +14,7 @@ from models.speech.sentence import Sentence, Token
 __all__ = ["speakable"]
 
 _STRENGTH = {",": 0, ":": 1, ";": 1, ".": 2, "!": 3, "?": 3}
+_SHOUT = 4  # words in capitals that make a headline, not abbreviations
 _LONGEST = 600  # characters; espeak-ng cuts longer ones anywhere
 
 
@@ -56,11 +57,12 @@ def speakable(text: str, *, language: str, pronunciations: Mapping[str, str]) ->
 
 def _sentence(words: Sequence[Piece], marks: Mapping[int, str], *, paragraph: bool) -> Sentence:
     spoken, tokens = "", []
+    shouted = len(words) >= _SHOUT and all(piece.spoken.upper() == piece.spoken for piece in words)
     for index, piece in enumerate(words):
         if spoken and not (piece.glued and index not in marks):
             spoken += " "
         start = len(spoken)
-        spoken += piece.spoken
+        spoken += piece.spoken.lower() if shouted else piece.spoken  # voices spell short words in capitals
         tokens.append(Token(spoken_start=start, spoken_end=len(spoken), char_start=piece.start, char_end=piece.end))
         mark = marks.get(index + 1, "." if index + 1 == len(words) else "")
         spoken += "" if mark == "." and spoken.endswith(".") else mark
