@@ -14,7 +14,7 @@ from models.perception.tflite import TfliteModel
 
 Picture = NDArray[np.uint8]
 
-_MIN_SCORE: Final = 0.5
+_MIN_SCORE: Final = 0.4
 _TILE_OVERLAP: Final = 0.35
 _MIN_TILE_PX: Final = 160
 _LARGE_FACE: Final = 0.15  # of the picture's long side: with one of these, quarter tiles are not searched

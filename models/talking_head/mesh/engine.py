@@ -26,6 +26,7 @@ _CELLS_A_MOUTH: Final = 8.0  # grid cells in half a resting mouth: finer than an
 _TURNED_FROM, _TURNED_TO = np.radians(25.0), np.radians(50.0)
 _TURNED_STRENGTH: Final = 0.45
 _WIDE_OPEN: Final = 0.55
+_BREADTH_MEMORY: Final = 0.02  # about two seconds of frames
 _SMALL_FACE_PX: Final = 80
 _WINDOW_MARGIN: Final = 8  # cells, about one unit of the mouth: further than any lip moves
 
@@ -40,6 +41,8 @@ class MeshState:
         upper_edge, lower_edge: The same bases at the lip edges, (motions, points * 2).
         below: Cells of the layer below the mouth line.
         strength: Factor on every motion, under 1 for turned faces.
+        rest_breadth: Breadth of the mouth at rest (see ``LipFrame.breadth``): a moving mouth is narrow or wide by its
+            own speech, which the planned width replaces.
     """
 
     region: tuple[int, int, int, int]
@@ -58,6 +61,7 @@ class MeshState:
     interior: Interior
     lids: tuple[Lid, ...]
     strength: float
+    rest_breadth: float
 
 
 class MeshRenderer:
@@ -69,7 +73,7 @@ class MeshRenderer:
         """See ``FaceRenderer.prepare``. Warnings: ``turned_face``, ``mouth_wide_open``, ``small_face``."""
         luma = planes(frame).y
         size = (luma.shape[1], luma.shape[0])
-        mouth = lips.lip_frame(landmarks, luma)
+        mouth = lips.lip_frame(landmarks, luma, moving=moving)
         grid = _grid(landmarks, mouth, size, moving)
         outline = head_motion.outside_face(landmarks, grid, mouth.unit_px)
         upper, lower = lips.mouth_fields(mouth, grid, outline)
@@ -104,6 +108,7 @@ class MeshRenderer:
             interior=build_interior(mouth, frame, previous.interior if previous else None, moving=moving),
             lids=() if moving else find_lids(landmarks, frame, region),
             strength=1 - (1 - _TURNED_STRENGTH) * turned,
+            rest_breadth=_rest_breadth(mouth, previous) if moving else mouth.breadth,
         )
 
     def render(self, state: MeshState, mouth: MouthTrack, head: HeadTrack | None, index: int, out: Frame) -> None:
@@ -168,6 +173,12 @@ def _grid(landmarks: FaceLandmarks, mouth: lips.LipFrame, size: tuple[int, int],
     return Grid(left=left, top=top, cell=cell, columns=columns, rows=rows)
 
 
+def _rest_breadth(mouth: lips.LipFrame, previous: MeshState | None) -> float:
+    """The mouth's usual breadth in a video so far, starting between this frame's and the average person's."""
+    before = previous.rest_breadth if previous is not None else (1 + mouth.breadth) / 2
+    return before + _BREADTH_MEMORY * (mouth.breadth - before)
+
+
 def _window(grid: Grid, upper: Field, lower: Field) -> tuple[slice, slice]:
     """Rows and columns in which the layers differ, wide enough for what moves into them."""
     differ = np.abs(upper - lower).max((0, 3)) > 0.01
@@ -208,7 +219,8 @@ def _mouth_coefficients(state: MeshState, track: MouthTrack, index: int) -> Fiel
     pucker = float(track.pucker[index])
     upper_share = 0.2 + 0.12 * pucker
     teeth = float(track.teeth[index])
-    width = float(track.width[index]) - 1
+    natural = float(np.clip(state.rest_breadth / state.mouth.breadth, 0.8, 1.35))
+    width = float(track.width[index]) * natural - 1
     strength = state.strength
     return np.array(
         [

@@ -39,6 +39,7 @@ class LipFrame:
         gap: Widest distance of the source's lips.
         smile: How far the corners lie above the lips' middle, 0 to 1.
         openness: 0 where the source mouth is taken as closed, 1 where its teeth or throat are seen.
+        breadth: Its width over the usual width for the distance of the eyes.
     """
 
     origin: Field
@@ -52,6 +53,7 @@ class LipFrame:
     gap: float
     smile: float
     openness: float
+    breadth: float
 
     def to_uv(self, x: Field, y: Field) -> tuple[Field, Field]:
         """U and v of frame pixels."""
@@ -69,8 +71,11 @@ class LipFrame:
         return float(np.linalg.norm(self.down))
 
 
-def lip_frame(landmarks: FaceLandmarks, luma: NDArray[np.uint8]) -> LipFrame:
-    """The mouth of ``landmarks``; ``luma`` (the frame's Y plane) shows where closed lips really meet."""
+def lip_frame(landmarks: FaceLandmarks, luma: NDArray[np.uint8], *, moving: bool = False) -> LipFrame:
+    """The mouth of ``landmarks``; ``luma`` (the frame's Y plane) shows where closed lips really meet.
+
+    A ``moving`` mouth is taken as the landmarks alone say how open it is, so that nothing jumps between frames.
+    """
     points = landmarks.points
     corners = points[[78, 308]]
     eyes = points[list(topology.OUTER_EYE_CORNERS)]
@@ -91,13 +96,15 @@ def lip_frame(landmarks: FaceLandmarks, luma: NDArray[np.uint8]) -> LipFrame:
         gap=0.0,
         smile=0.0,
         openness=0.0,
+        breadth=half_mouth / usual,
     )
     upper = _edge(frame, points, topology.INNER_UPPER_LIP)
     lower = np.maximum(_edge(frame, points, topology.INNER_LOWER_LIP), upper)
     gap = float((lower - upper).max())
     strip = lip_edges.strip(frame.to_pixels, EDGE_U, upper, lower, luma)
     openness = float(_smooth(np.array((gap - _CLOSED_GAP) / (_OPEN_GAP - _CLOSED_GAP), np.float32)))
-    openness = max(openness, lip_edges.teeth_between(strip, upper, lower))
+    if not moving:
+        openness = max(openness, lip_edges.teeth_between(strip, upper, lower))
     raised = float(upper[NUM_EDGE_POINTS // 2]) + 0.05  # a smile's corners lie above the upper lip's middle
     smile = float(np.clip(raised / 0.2, 0, 1) * np.clip((0.9 - gap) / 0.3, 0, 1)) * openness
     seam = lip_edges.seam(strip, upper, lower)

@@ -48,7 +48,9 @@ def test_trembling_is_smoothed_away_and_motion_is_not():
     face = generator.uniform(0, 200, (468, 3)).astype(np.float32)
     face[234], face[454] = (0, 100, 0), (200, 100, 0)
     smoother = LandmarkSmoother()
-    still = np.array([smoother(face + generator.normal(0, 0.5, face.shape).astype(np.float32), i / 25) for i in range(60)])
+    still = np.array(
+        [smoother(face + generator.normal(0, 0.5, face.shape).astype(np.float32), i / 25) for i in range(60)]
+    )
     assert still[20:].std(0).mean() < 0.3  # of .5 put in
     moving = np.array([smoother(face + np.float32(4 * i), (60 + i) / 25) for i in range(30)])
     assert (face + np.float32(4 * 29) - moving[-1]).max() < 4  # behind by less than one frame of motion
