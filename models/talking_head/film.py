@@ -22,7 +22,15 @@ from models.talking_head.scene import FilmSettings, Scene, open_scene
 from models.talking_head.tracks import HeadTrack, MouthTrack
 from models.video.audio import load_audio
 from models.video.poster import write_poster
-from models.video.subtitles import Cue, SubtitleBurner, cues_from_timeline, to_srt, to_vtt
+from models.video.subtitles import (
+    NO_WORD_TIMES,
+    Cue,
+    CueLimits,
+    SubtitleBurner,
+    cues_from_timeline,
+    to_srt,
+    to_vtt,
+)
 from models.video.writer import VideoFacts, VideoWriter
 from services.domain.errors import ContentRejected
 from services.domain.storyboard import SpeechShot, Storyboard
@@ -125,7 +133,7 @@ def make_video(
 
     mouth = plan_mouth(sound.timeline, sound.samples, sound.sample_rate_hz, num_frames=num_frames, fps=fps)
     head = plan_head(sound.timeline, num_frames=num_frames, fps=fps, seed=storyboard.seed)
-    cues = _cues(storyboard, sound)
+    cues = _cues(storyboard, sound, scene.size)
     burner = (
         SubtitleBurner(cues, size=scene.size, language=sound.language or "und")
         if cues and storyboard.subtitles is SubtitleMode.BURN
@@ -193,10 +201,12 @@ def _film_settings(inputs: FilmInputs) -> FilmSettings:
     )
 
 
-def _cues(storyboard: Storyboard, sound: SpokenSound) -> list[Cue]:
+def _cues(storyboard: Storyboard, sound: SpokenSound, size: tuple[int, int]) -> list[Cue]:
     if storyboard.subtitles is SubtitleMode.NONE or not sound.text or not sound.timeline.words:
         return []
-    return cues_from_timeline(sound.timeline, sound.text, language=sound.language or "und")
+    return cues_from_timeline(
+        sound.timeline, sound.text, language=sound.language or "und", limits=CueLimits.for_frame(*size)
+    )
 
 
 def _render(
@@ -254,7 +264,7 @@ def _facts(
 ) -> dict[str, Any]:
     warnings = [*scene.notes, *sound.notes]
     if storyboard.subtitles is not SubtitleMode.NONE and not cues:
-        warnings.append("There are no subtitles: nobody wrote down what the recording says. Send a transcript.")
+        warnings.append(NO_WORD_TIMES)
     script = storyboard.speech.script
     return {
         "duration_s": round(video.duration_s, 3),

@@ -33,6 +33,8 @@ class VideoTask:
         for name in NEEDED_WEIGHTS:
             weights.path(name)
         try:
+            import cv2
+
             from models.perception.faces import FaceFinder
             from models.talking_head import film  # noqa: F401  imported so that the first attempt does not wait
         except ImportError as error:
@@ -41,6 +43,8 @@ class VideoTask:
                 code="engine_not_installed",
                 retryable=False,
             ) from error
+        # A worker makes one film at a time, and there is a worker for each core: threads would only wait for each other.
+        cv2.setNumThreads(1)
         FaceFinder()
 
     def run(self, context: TaskContext) -> TaskResult:
