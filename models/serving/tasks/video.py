@@ -43,7 +43,7 @@ class VideoTask:
                 code="engine_not_installed",
                 retryable=False,
             ) from error
-        # A worker makes one film at a time, and there is a worker for each core: threads would only wait for each other.
+        # A worker makes one film at a time and each core has a worker: threads would only wait for each other.
         cv2.setNumThreads(1)
         FaceFinder()
 
