@@ -33,7 +33,7 @@ _TAGS: Final = {
     "uploads": "Files by signed URL.",
     "avatars": "Presenters.",
     "voices": "Voices and languages.",
-    "usage": "What was used.",
+    "account": "Whose key it is, and what was used.",
     "meta": "About the API itself.",
 }
 _SECURITY: Final[list[dict[str, list[str]]]] = [{"bearer": []}, {"apiKey": []}]

@@ -4,7 +4,7 @@ from typing import Final
 
 from aws_lambda_powertools.event_handler.api_gateway import Router
 
-from lambdas.api.routes import catalogue, jobs, meta, scripts, uploads, usage, videos
+from lambdas.api.routes import account, catalogue, jobs, meta, scripts, uploads, videos
 
 ROUTERS: Final[tuple[Router, ...]] = (
     scripts.router,
@@ -12,6 +12,6 @@ ROUTERS: Final[tuple[Router, ...]] = (
     catalogue.router,
     videos.router,
     jobs.router,
-    usage.router,
+    account.router,
     meta.router,
 )

@@ -9,7 +9,7 @@ from aws_lambda_powertools.event_handler import Response
 
 from lambdas.api.answers import JSON, json_answer, outcomes
 from lambdas.api.resolver import new_router
-from lambdas.api.schemas.usage import HealthBody
+from lambdas.api.schemas.account import HealthBody
 
 API_VERSION: Final = "1.0.0"
 PUBLIC_PATHS: Final = frozenset({"/v1/health", "/v1/openapi.json", "/docs"})

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from lambdas.api.schemas.account import AccountBody, UsageBody
 from lambdas.api.schemas.scripts import ScriptBody
-from lambdas.api.schemas.usage import UsageBody
+from tests.fakes.world import TENANT, WEBHOOK_SECRET
 from tests.handlers.api.gateway import Gateway
 
 BRIEF = {
@@ -79,6 +80,13 @@ def test_usage_of_a_period(world, api):
 )
 def test_bad_period_is_refused(api, query, code, param):
     assert api.get(f"/v1/usage?{query}").problem == (400, code, param)
+
+
+def test_account_is_the_keys_own_with_the_secret_of_its_callbacks(api, other_api):
+    body = api.get("/v1/account").body
+    AccountBody.model_validate(body)
+    assert (body["id"], body["webhook_secret"]) == (TENANT, WEBHOOK_SECRET)
+    assert other_api.get("/v1/account").body["id"] != TENANT
 
 
 def test_health_needs_no_key(world):

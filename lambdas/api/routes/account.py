@@ -1,4 +1,4 @@
-"""Usage."""
+"""The caller's account and what it used."""
 
 from __future__ import annotations
 
@@ -11,10 +11,23 @@ from pydantic import AwareDatetime
 from lambdas import runtime
 from lambdas.api.answers import caller, json_answer, outcomes
 from lambdas.api.resolver import new_router
-from lambdas.api.schemas.usage import UsageBody
+from lambdas.api.schemas.account import AccountBody, UsageBody
 from services.usecases.get_usage import get_usage
 
 router: Final = new_router()
+
+
+@router.get(
+    "/v1/account",
+    summary="Read the account",
+    description="The tenant that the key belongs to, with the secret that signs its callbacks.",
+    operation_id="getAccount",
+    tags=["account"],
+    responses=outcomes({200: ("The account.", AccountBody)}),
+)
+def read_account() -> Response[str]:
+    tenant = caller(router)
+    return json_answer(AccountBody(id=tenant.id, name=tenant.name, webhook_secret=tenant.webhook_secret))
 
 
 @router.get(
@@ -22,7 +35,7 @@ router: Final = new_router()
     summary="Read usage",
     description="Totals of succeeded jobs by kind; without bounds, of the last 30 days.",
     operation_id="getUsage",
-    tags=["usage"],
+    tags=["account"],
     responses=outcomes({200: ("The totals.", UsageBody)}, (400,)),
 )
 def read_usage(

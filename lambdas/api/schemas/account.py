@@ -1,4 +1,4 @@
-"""Usage."""
+"""Account, usage, health."""
 
 from __future__ import annotations
 
@@ -6,6 +6,17 @@ from pydantic import Field
 
 from lambdas.api.schemas.base import AnswerBody, Moment
 from services.usecases.get_usage import UsageSummary
+
+
+class AccountBody(AnswerBody):
+    """The tenant that the key belongs to."""
+
+    id: str = Field(examples=["tenant_01JDV3M0Q8T2A4B6C8D0E2F4G6"])
+    name: str = Field(examples=["Northwind"])
+    webhook_secret: str = Field(
+        description="Verifies callbacks (Standard Webhooks). Keep it as you keep the key.",
+        examples=["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"],
+    )
 
 
 class UsageTotalBody(AnswerBody):
