@@ -5,8 +5,7 @@ diacritics that matter to the lips (labialised, palatalised, raised, lowered, ro
 two targets in a row. Tone and length marks, stress, nasality and phonation are invisible and skipped, as are the
 spellings that espeak-ng leaves unconverted in some languages (``S`` for ʃ, ``t[`` for a dental t).
 
-Apertures, widths and dominance follow the measured recipe of the mesh engine (after Cohen and Massaro 1993,
-"Modeling coarticulation in synthetic visual speech").
+Widths and dominance follow Cohen and Massaro 1993, "Modeling coarticulation in synthetic visual speech".
 """
 
 from __future__ import annotations
@@ -60,10 +59,12 @@ _VOWELS: Final[dict[str, tuple[float, float, bool]]] = {
     "ɿ": (0.0, 0.3, False), "ʅ": (0.05, 0.5, False), "ʮ": (0.0, 0.3, True), "ʯ": (0.0, 0.5, True),
 }  # fmt: skip
 
-# (height, aperture) in mouth widths.
+# Aperture in mouth widths by height. These are targets: neighbours and speed keep most vowels below them. With them
+# the apertures planned for four talking clips of real people are distributed as the people's own (median .13,
+# 90 % under .31, 97 % under .42).
 _HEIGHTS: Final = (0.0, 0.17, 0.33, 0.5, 0.67, 0.83, 1.0)
-_SPREAD_APERTURES: Final = (0.105, 0.13, 0.18, 0.19, 0.245, 0.31, 0.36)
-_ROUND_APERTURES: Final = (0.09, 0.12, 0.19, 0.22, 0.27, 0.3, 0.32)
+_SPREAD_APERTURES: Final = (0.105, 0.15, 0.24, 0.26, 0.36, 0.475, 0.565)
+_ROUND_APERTURES: Final = (0.09, 0.145, 0.27, 0.325, 0.415, 0.47, 0.505)
 
 _BILABIAL: Final = Viseme(aperture=-0.03, strength=2.5, reach_s=0.045, power=1.3, width_weight=0.25, closure=True)
 _LABIAL_VELAR_STOP: Final = replace(_BILABIAL, width=0.9, pucker=0.3, width_weight=0.5)
