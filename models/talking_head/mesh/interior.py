@@ -72,7 +72,7 @@ def build_interior(frame: LipFrame, source: NDArray[np.uint8], previous: Interio
     upper = _teeth_row(colours.teeth, x, y, _UPPER_TEETH, edge=edge, crown=-0.5, facing=1)
     if own:
         upper = _with_own_teeth(upper, frame, source, scale)
-    lower = _teeth_row(colours.teeth * (0.93, 1, 1), x, y, _LOWER_TEETH, edge=0.02 - 0.05 * x**2, crown=0.5, facing=-1)
+    lower = _teeth_row(colours.teeth * (0.93, 1, 1), x, y, _LOWER_TEETH, edge=-0.05 - 0.05 * x**2, crown=0.5, facing=-1)
     return Interior(
         palette=colours,
         upper=upper,

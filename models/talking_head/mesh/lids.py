@@ -27,6 +27,7 @@ _OVERLAP: Final = 0.06  # travel past the lower lid, in half eye widths: less le
 _LOWER_RISE: Final = 0.14  # the lower lid's part of a blink
 _FOLD: Final = (0.10, 0.55)  # the made skin begins this far above the open lid's edge, above its lashes
 _GRAIN_FROM: Final = 0.16  # skin grain is taken from this far below the lower lid
+_GRAIN_BAND: Final = 0.28  # and over this height
 _EYES: Final = (
     (topology.RIGHT_EYE_UPPER, topology.RIGHT_EYE_LOWER, topology.RIGHT_BROW),
     (topology.LEFT_EYE_UPPER, topology.LEFT_EYE_LOWER, topology.LEFT_BROW),
@@ -199,12 +200,14 @@ def close_lid(lid: Lid, blink: float, places: Field, source: Frame, out: Frame) 
     low_places = places + (rise * np.exp(-((under / np.float32(0.35)) ** 2)))[..., None] * lid.down
     low_alpha = np.clip((v - lower + rise) * px + 0.5, 0, 1) * corner
 
-    grain_v = 2 * lower + np.float32(_GRAIN_FROM) - v + (edge - lower)
+    # The band of skin below the eye, up and down again for lids taller than it.
+    band = np.float32(_GRAIN_BAND)
+    grain_v = lower + np.float32(_GRAIN_FROM) + band - np.abs(np.mod(edge - v, 2 * band) - band)
     grain_places = lid.origin + u[..., None] * lid.across + grain_v[..., None] * lid.down
     grain = warped(lid.grain, (grain_places - np.array([x0, y0])).astype(np.float32))
-    index = np.clip((u - _EDGE_U[0]) * ((len(_EDGE_U) - 1) / np.ptp(_EDGE_U)) + 0.5, 0, len(_EDGE_U) - 1).astype(int)
+    fold_skin, lid_skin = (_looked_up(colours, u) for colours in (lid.fold_skin, lid.skin))
     blend = _ramp(along / np.float32(0.75))[..., None]
-    skin = lid.fold_skin[index] + (lid.skin[index] - lid.fold_skin[index]) * blend
+    skin = fold_skin + (lid_skin - fold_skin) * blend
     lid_luma = 16 + (skin[..., 0] - 16) * tone * (1 - line) + 0.8 * np.clip(grain, -14, 14) * (1 - line)
 
     given, target = planes(source), planes(out)
@@ -229,6 +232,14 @@ def close_lid(lid: Lid, blink: float, places: Field, source: Frame, out: Frame) 
         value += (warped(plane, half_places.astype(np.float32)) - value) * half_low
         value += (colour[..., channel] - value) * half_lid
         np.copyto(view, value + 0.5, casting="unsafe")
+
+
+def _looked_up(colours: Field, u: Field) -> Field:
+    """``colours`` at ``_EDGE_U``, between its entries too, for every ``u``: (h, w, 3)."""
+    place = np.clip((u - _EDGE_U[0]) * np.float32((len(_EDGE_U) - 1) / np.ptp(_EDGE_U)), 0, len(_EDGE_U) - 1.001)
+    index = place.astype(np.int32)
+    part = (place - index)[..., None]
+    return np.asarray(colours[index] * (1 - part) + colours[index + 1] * part, np.float32)
 
 
 def _ramp(value: Field) -> Field:

@@ -140,7 +140,7 @@ def _tables(upper_uv: Field, lower_uv: Field) -> tuple[Field, Field, Field]:
     upper = np.interp(u, upper_uv[:, 0], upper_uv[:, 1]).astype(np.float32)
     lower = np.interp(u, lower_uv[:, 0], lower_uv[:, 1]).astype(np.float32)
     left, right = (float(upper_uv[end, 0] + lower_uv[end, 0]) / 2 for end in (0, -1))
-    between = np.clip(np.minimum(u - left, right - u) / np.float32(0.08), 0, 1)
+    between = np.clip(np.minimum(u - left, right - u) / np.float32(0.03), 0, 1)
     middle = (upper + lower) / 2
     return middle + (upper - middle) * between, middle + (lower - middle) * between, between
 
@@ -200,7 +200,7 @@ def _lit(
     below_lip = np.clip(from_upper / np.float32(0.22), 0, 1)
     above_lip = np.clip(from_lower / np.float32(0.14), 0, 1)
     shown = max(min(gap / 0.5, 1.0), teeth) * (1 - 0.45 * pucker)  # rounded lips keep the light out
-    light = (0.5 + 0.5 * np.maximum(below_lip, teeth)) * (0.7 + 0.3 * above_lip) * np.float32(0.7 + 0.3 * shown)
+    light = (0.5 + 0.5 * np.maximum(below_lip, 0.6 * teeth)) * (0.7 + 0.3 * above_lip) * np.float32(0.7 + 0.3 * shown)
     light *= np.float32(1 - 0.35 * pucker)
     if interior.own_teeth:
         light = np.sqrt(light)  # they were photographed in their own shadow
