@@ -87,6 +87,10 @@ class Endpoint(Source):
         self._state = WorkerState.DEAD
         self._settled = threading.Event()
 
+    @property
+    def state(self) -> WorkerState:
+        return self._state
+
     def wait_until_settled(self, timeout_s: float) -> WorkerState:
         """How the worker is once it is known to be ready or unusable, or after ``timeout_s``."""
         self._settled.wait(timeout_s)
@@ -122,6 +126,8 @@ class Endpoint(Source):
     def _look_at_worker(self) -> None:
         if self._stopping.is_set():
             return
+        if not self.worker.is_alive:
+            self._state = WorkerState.DEAD
         self._state = self.worker.state()
         if self._state in (WorkerState.READY, WorkerState.UNUSABLE):
             if self._state is WorkerState.UNUSABLE and self.worker.problem and not self._settled.is_set():
