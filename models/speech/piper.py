@@ -23,6 +23,7 @@ from models.speech.sentence import Sentence
 # needs the package onnx for that; a protobuf message can also be extended by appending bytes.
 _DURATIONS: Final = b"/Ceil_output_0"
 _GRAPH, _OUTPUT, _NAME = 7, 12, 1  # field numbers in onnx.proto: ModelProto, GraphProto, ValueInfoProto
+_FRAME: Final = 256  # samples
 _BEGIN, _END, _PAD = "^", "$", "_"
 _STRESS: Final = "ˈˌ"
 _PAUSES: Final = ".,;:?!—…"
@@ -120,7 +121,10 @@ class _Voice:
             if sign not in table:  # the network does not know it, and piper has left it out
                 continue
             count = len(table[sign]) + (0 if sign == _END else num_pads)
-            starts.append(("" if sign in (_BEGIN, _END) else sign, at))
+            # What sounds in the blank before a phoneme is already that phoneme, and one frame earlier still: against a
+            # forced alignment (pocketsphinx, 165 phonemes) this leaves the offset that espeak-ng's exact times have.
+            ahead = durations[index - 1] + _FRAME if index else 0
+            starts.append(("" if sign in (_BEGIN, _END) else sign, max(at - ahead, 0)))
             at += sum(durations[index : index + count])
             index += count
         assert index == len(ids)
@@ -154,24 +158,28 @@ def _is_sound(sign: str) -> bool:
 
 
 def _sounds(starts: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Signs as phonemes: stress belongs to what follows, length and marks to what they follow, diphthongs are one."""
+    """Signs as phonemes: length and marks belong to what they follow, diphthongs are one."""
     out: list[tuple[str, int]] = []
-    pending: int | None = None
+    stressed = False
     for sign, at in starts:
         if sign and sign in _STRESS:
-            pending = at if pending is None else pending
+            stressed = True
         elif sign == "" or sign in _PAUSES:
             out.append(("", at))
         elif sign.isspace():
-            continue  # sounds on
-        elif (out and out[-1][0] and (sign == "ː" or unicodedata.combining(sign))) or (
-            out and pending is None and out[-1][0] + sign in _PAIRS
-        ):
+            continue  # the phoneme before it sounds on
+        elif out and _continues(out[-1][0], sign, stressed=stressed):
             out[-1] = (out[-1][0] + sign, out[-1][1])
         else:
-            out.append((sign, at if pending is None else pending))
-            pending = None
+            out.append((sign, at))
+            stressed = False
     return [one for one, after in pairwise([*out, ("", -1)]) if one[0] or after[0] or after[1] < 0]
+
+
+def _continues(before: str, sign: str, *, stressed: bool) -> bool:
+    if before == "":
+        return False
+    return sign == "ː" or bool(unicodedata.combining(sign)) or (not stressed and before + sign in _PAIRS)
 
 
 def _field(number: int, content: bytes) -> bytes:

@@ -57,16 +57,32 @@ def speakable(text: str, *, language: str, pronunciations: Mapping[str, str]) ->
 
 def _sentence(words: Sequence[Piece], marks: Mapping[int, str], *, paragraph: bool) -> Sentence:
     spoken, tokens = "", []
-    shouted = len(words) >= _SHOUT and all(piece.spoken.upper() == piece.spoken for piece in words)
+    shouted = _shouted(words)
     for index, piece in enumerate(words):
         if spoken and not (piece.glued and index not in marks):
             spoken += " "
         start = len(spoken)
-        spoken += piece.spoken.lower() if shouted else piece.spoken  # voices spell short words in capitals
+        spoken += piece.spoken.lower() if index in shouted else piece.spoken
         tokens.append(Token(spoken_start=start, spoken_end=len(spoken), char_start=piece.start, char_end=piece.end))
-        mark = marks.get(index + 1, "." if index + 1 == len(words) else "")
+        mark = marks.get(index + 1, "")
+        if index + 1 == len(words) and mark in ("", ",", ";", ":"):
+            mark = "."
         spoken += "" if mark == "." and spoken.endswith(".") else mark
     return Sentence(spoken=spoken, tokens=tuple(tokens), ends_paragraph=paragraph)
+
+
+def _shouted(words: Sequence[Piece]) -> set[int]:
+    """Words of headlines in capitals, which voices would spell if they are short; abbreviations stand alone."""
+    shouted: set[int] = set()
+    run: list[int] = []
+    for index, piece in enumerate([*words, None]):
+        if piece is not None and piece.spoken.isupper():
+            run.append(index)
+            continue
+        if len(run) >= _SHOUT:
+            shouted |= set(run)
+        run = []
+    return shouted
 
 
 def _ending_paragraph(sentence: Sentence) -> Sentence:

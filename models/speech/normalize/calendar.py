@@ -53,6 +53,9 @@ class Calendar:
         self.time = START + _TIME + told
         until = regex.sub(r"<(h|m|s|half)>", r"<\g<1>2>", _TIME)
         self.time_range = rf"{START}{_TIME} ?[-–—] ?{until}{told}"
+        # A dot between hours and minutes, where the word before makes it a time.
+        dotted = {"it": "alle|ore|dalle|le|fino alle", "de": "um|bis|ab|von"}.get(self._rules.tag, "(?!)")
+        self.dotted_time = rf"(?<=(?<!\p{{L}})(?:{dotted}) ){START}(?P<h>[01]?\d|2[0-4])\.(?P<m>[0-5]\d){END}{told}"
         self.hour = {"en": _ENGLISH_HOUR, "fr": _FRENCH_HOUR, "pt": _FRENCH_HOUR, "vi": _FRENCH_HOUR}.get(
             self._rules.tag, "(?!)"
         )
@@ -65,7 +68,7 @@ class Calendar:
             "pt": rf"{START}(?P<n>\d{{1,4}})\.?(?P<f>[ºª])(?![\p{{L}}\p{{N}}])",
             "it": rf"{START}(?P<n>\d{{1,4}})\.?(?P<f>[ºª])(?![\p{{L}}\p{{N}}])",
             "ru": rf"{START}(?P<n>\d{{1,4}})-(?P<f>{endings})(?![\p{{L}}\p{{N}}])",
-            "de": rf"(?<=(?<![\p{{L}}])(?i:{articles}) ){START}(?P<n>\d{{1,3}})\.(?= \p{{Lu}})",
+            "de": rf"(?<=(?<![\p{{L}}])(?i:{articles}) |^|[\n(]|[,;] ){START}(?P<n>\d{{1,3}})\.(?= \p{{Lu}})",
             "hi": rf"{START}(?P<n>\d{{1,4}})(?:वाँ|वां|वीं|वें)",
         }.get(self._rules.tag, "(?!)")
         self.russian_year = (
@@ -173,14 +176,13 @@ class Calendar:
         clock, numbers = self._rules.clock, self._reader.numbers
         if self._rules.tag == "ja":
             return japanese.counted(hour, "時") + (f" {japanese.counted(minute, '分')}" if minute else "")
-        afternoon = hour >= 12
         suffix = ""
         if half:
             suffix = clock.pm if half[0] in "pP" else clock.am
-        elif clock.twelve_hours and hour > 12:
-            suffix = clock.pm
+        elif clock.twelve_hours and (hour > 12 or hour == 0):
+            suffix = clock.pm if hour else clock.am
         shown = hour
-        if suffix and clock.twelve_hours and (half or afternoon):
+        if suffix and clock.twelve_hours:
             shown = hour % 12 or 12
         if self._rules.tag == "ko" and 1 <= shown <= 24:
             h = korean.native(shown).replace("스무", "스무") if shown <= 12 else numbers.cardinal(shown)

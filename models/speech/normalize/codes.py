@@ -16,9 +16,9 @@ _HOST: Final = rf"(?:[\p{{L}}\p{{N}}](?:[\p{{L}}\p{{N}}-]*[\p{{L}}\p{{N}}])?\.)+
 
 WEB: Final = (
     rf"(?<![\p{{L}}\p{{N}}@])(?:https?://)?(?P<host>{_HOST}|localhost)"
-    rf"(?P<path>(?:[/?#:][^\s<>\"'，。）)]*)?)(?![\p{{L}}\p{{N}}])"
+    rf"(?P<path>(?:[/?#:][^\s<>\"'，。）)]*[^\s<>\"'，。）).,;:!?])?/?)(?![\p{{L}}\p{{N}}])"
 )
-LINK: Final = r"https?://(?P<host>[^\s/<>\"'，。）)]+)(?P<path>[^\s<>\"'，。）)]*)"
+LINK: Final = r"https?://(?P<host>[^\s/<>\"'，。）)]+)(?P<path>(?:[^\s<>\"'，。）)]*[^\s<>\"'，。）).,;:!?])?)"
 EMAIL: Final = rf"(?<![\p{{L}}\p{{N}}])(?P<user>[A-Za-z0-9._%+-]+)@(?P<host>{_HOST})(?![\p{{L}}\p{{N}}])"
 HANDLE: Final = r"(?<![\p{L}\p{N}])@(?P<name>[\p{L}\p{N}_]+(?:\.[\p{L}\p{N}_]+)*)"
 HASHTAG: Final = r"(?<![\p{L}\p{N}&])#(?P<name>(?=[\p{L}\p{N}_]*\p{L})[\p{L}\p{M}\p{N}_]+)"
@@ -30,13 +30,13 @@ VERSION: Final = (
     rf"(?<![\p{{L}}\p{{N}}.])(?:(?P<v>[vV])\.? ?)?(?P<parts>\d+(?:\.\d+){{2,}}){END}"
     rf"|(?<![\p{{L}}\p{{N}}])[vV](?P<parts>\d+(?:\.\d+)*){END}"
 )
-NUMBER_SIGN: Final = rf"(?<![\p{{L}}\p{{N}}])(?:No\.|Nr\.|Nº|N°|nº|n°|№|#) ?(?P<digits>\d+){END}"
+NUMBER_SIGN: Final = rf"(?<![\p{{L}}\p{{N}}])(?:No\.|Nr\.|[Nn]\.?[º°]|№|#) ?(?P<digits>\d+){END}"
 CODE: Final = (
-    rf"(?<![\p{{L}}\p{{N}}])(?=[A-Za-z0-9-]*\d)(?=[A-Za-z0-9-]*[A-Za-z])"
+    rf"(?<![\p{{L}}\p{{N}}])(?<!\d[.,:])(?=[A-Za-z0-9-]*\d)(?=[A-Za-z0-9-]*[A-Za-z])"
     rf"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*(?!\d)(?!{LETTER})"
 )
 NAME_WITH_DIGITS: Final = (
-    rf"(?<![\p{{L}}\p{{N}}])(?=[\p{{L}}\p{{M}}\d-]*{LETTER})(?=[\p{{L}}\d-]*\d)"
+    rf"(?<![\p{{L}}\p{{N}}])(?<!\d[.,:])(?=[\p{{L}}\p{{M}}\d-]*{LETTER})(?=[\p{{L}}\d-]*\d)"
     rf"[\p{{Latin}}\p{{Cyrillic}}\p{{Devanagari}}\p{{M}}\d]+(?:-[\p{{Latin}}\p{{Cyrillic}}\d]+)*(?!\d)(?!{LETTER})"
 )
 

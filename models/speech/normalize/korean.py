@@ -9,7 +9,7 @@ _ONES: Final = ("", "한", "두", "세", "네", "다섯", "여섯", "일곱", "�
 _TENS: Final = ("", "열", "스물", "서른", "마흔", "쉰", "예순", "일흔", "여든", "아흔")
 
 # Counters that take native numbers below a hundred.
-NATIVE_COUNTERS: Final = "개|명|살|시간|시|번째|번|마리|잔|병|권|장|벌|켤레|대|가지|곳|분|송이|그루|달"
+NATIVE_COUNTERS: Final = "개(?!월)|명|살|시간|시|번째|번|마리|잔|병|권|장|벌|켤레|대|가지|곳|분|송이|그루|달"
 
 
 def native(number: int) -> str:

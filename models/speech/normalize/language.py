@@ -18,13 +18,17 @@ _DATA: Final = Path(__file__).with_name("data")
 class Currency:
     """Names in the order of the language's plural categories (one, few, many, other), as far as it has them.
 
-    No ``minor``: decimals are read before the name. An empty name in ``minor``: the number alone is said.
+    No ``minor``: decimals are read before the name.
+
+    Attributes:
+        minor_unsaid: After a whole amount only the number of the minor units is said.
     """
 
     unit: tuple[str, ...]
     minor: tuple[str, ...] = ()
     gender: str = "m"
     minor_gender: str = "m"
+    minor_unsaid: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +67,8 @@ class LanguageRules:
     Attributes:
         groups: Signs that may stand between groups of three digits.
         spaced: Whether words are separated by spaces.
+        ratio: Word between the numbers of 16:9; empty: ``to``.
+        magnitudes: Written to spoken; several forms by the language's plural are separated by ``|``.
         million_link: Word between a round million and its noun (un millón *de* euros).
         feminine: Nouns among the units that are feminine.
         year_after, ordinal_after: Words after which a number is a year, an ordinal.
@@ -86,6 +92,7 @@ class LanguageRules:
     version: str
     number: str
     per: str = ""
+    ratio: str = ""
     half: str
     quarter: str
     three_quarters: str

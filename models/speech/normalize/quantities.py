@@ -16,7 +16,7 @@ _SIGNS: Final = {
     "US$": "USD", "A$": "AUD", "AU$": "AUD", "C$": "CAD", "CA$": "CAD", "HK$": "HKD", "NT$": "TWD", "S$": "SGD",
     "R$": "BRL", "$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "￥": "JPY", "₹": "INR", "₩": "KRW",
     "￦": "KRW", "₽": "RUB", "₫": "VND", "₺": "TRY", "₴": "UAH", "₱": "PHP", "฿": "THB", "₪": "ILS", "₦": "NGN",
-    "₸": "KZT", "zł": "PLN", "Kč": "CZK", "руб.": "RUB", "руб": "RUB", "р.": "RUB",
+    "₸": "KZT", "zł": "PLN", "Kč": "CZK", "руб.": "RUB", "руб": "RUB", "р.": "RUB", "đ": "VND",
 }  # fmt: skip
 _CODES: Final = (  # noqa: SIM905
     "USD EUR GBP JPY CNY RMB INR KRW RUB BRL VND CHF CAD AUD NZD SEK NOK DKK PLN CZK TRY MXN ZAR SGD HKD TWD THB IDR "
@@ -74,7 +74,7 @@ class Quantities:
         self.money_before = rf"(?P<minus>(?<![\w\d])-)?(?<!{LETTER}|\d)(?P<sign>{_SIGN}|{_CODE}) ?{rest}{ends}"
         self.money_after = rf"{START}{rest}[ \u00a0\u202f]?(?P<sign>{_SIGN}|(?:{_CODE})(?![\p{{L}}]))(?!\d)(?!{LETTER})"
         self.measure = (
-            rf"(?:(?<![\w\d])(?P<minus>-))?{START}(?P<a>{number})(?:{_BETWEEN}(?P<b>{number}))?"
+            rf"(?:(?<![\p{{L}}\p{{N}}%°℃€$£¥])(?P<minus>-))?{START}(?P<a>{number})(?:{_BETWEEN}(?P<b>{number}))?"
             rf"[ \u00a0\u202f]?(?P<unit>{unit})(?![\p{{L}}\p{{N}}])"
         )
         if not self._rules.spaced or self._rules.tag in ("ja", "ko"):
@@ -89,6 +89,8 @@ class Quantities:
         self.fraction = (
             rf"{START}(?:(?P<whole>\d+) ?)?(?:(?P<sign>[½¼¾⅓⅔])|(?<!\d)(?P<n>\d{{1,2}})[/⁄](?P<d>\d{{1,3}})){END}(?!/)"
         )
+        self.bare_fraction = rf"(?<![\p{{L}}\p{{N}}.]){regex.escape(self._rules.decimal)}(?P<f>\d+){END}"
+        self.ratio = rf"{START}(?P<a>\d{{1,4}}):(?P<b>\d{{1,4}}){END}"
         self.decade = rf"{START}'?(?P<years>(?:1[1-9]|20)?\d0)'?s(?![\p{{L}}\p{{N}}])"
 
     def money(self, _: Reader, match: regex.Match[str]) -> str | None:
@@ -96,7 +98,7 @@ class Quantities:
         code = _SIGNS.get(sign, sign)
         code = {"RMB": "CNY", "JPY": "CNY" if sign in "¥￥" and self._rules.tag == "zh" else "JPY"}.get(code, code)
         low, high = match["a"], match["b"]
-        magnitude = self._rules.magnitudes.get(match["mag"] or "", "")
+        magnitude = self._magnitude(match["mag"], high or low)
         words = self._amount(high or low, code, magnitude)
         if high:
             words = self._reader.numbers.joined(self._reader.spoken(low), self._rules.to, words)
@@ -115,7 +117,9 @@ class Quantities:
         words = self._with_unit(last, unit)
         if match["b"]:
             words = reader.numbers.joined(reader.spoken(match["a"]), self._rules.to, words)
-        return reader.numbers.joined(self._rules.minus, words) if match["minus"] else words
+        cold = reader.rules.tag == "zh" and self._units[unit].startswith("temperature")
+        minus = "零下" if cold else self._rules.minus
+        return reader.numbers.joined(minus, words) if match["minus"] else words
 
     def ranged(self, reader: Reader, match: regex.Match[str]) -> str | None:
         low, high = match["a"], match["b"]
@@ -123,8 +127,20 @@ class Quantities:
             return None
         years = all(regex.fullmatch(r"(?:1[1-9]|20)\d\d", part) for part in (low, high))
         words = [reader.numbers.year(int(part)) if years else reader.spoken(part) for part in (low, high)]
-        magnitude = self._rules.magnitudes.get(match["mag"] or "", "")
+        magnitude = self._magnitude(match["mag"], high)
         return reader.numbers.joined(words[0], self._rules.to, words[1], magnitude)
+
+    def fraction_alone(self, reader: Reader, match: regex.Match[str]) -> str | None:
+        """.5"""
+        if self._rules.decimal != ".":  # a comma before digits is a comma
+            return None
+        return reader.numbers.joined(self._rules.point, reader.numbers.digits(match["f"]))
+
+    def compared(self, reader: Reader, match: regex.Match[str]) -> str | None:
+        """16:9"""
+        return reader.numbers.joined(
+            reader.spoken(match["a"]), self._rules.ratio or self._rules.to, reader.spoken(match["b"])
+        )
 
     def multiplied(self, reader: Reader, match: regex.Match[str]) -> str | None:
         parts = [match[name] for name in ("a", "b", "c") if match[name]]
@@ -159,14 +175,9 @@ class Quantities:
 
     def number(self, reader: Reader, match: regex.Match[str]) -> str | None:
         written, words = match["a"], ""
-        before = match.string[: match.start()]
-        if regex.fullmatch(r"(?:1[1-9]|20)\d\d", written) and self._rules.year_after and not match["sign"]:
-            previous = regex.search(r"(\p{L}+)\W*$", before)
-            if (
-                previous and previous[1].lower() in {word.lower() for word in self._rules.year_after}
-            ) or before.endswith("©"):
-                words = reader.numbers.year(int(written))
-        magnitude = self._rules.magnitudes.get(match["mag"] or "", "")
+        if match["sign"] is None and match["mag"] is None and self._is_year(written, match):
+            words = reader.numbers.year(int(written))
+        magnitude = self._magnitude(match["mag"], written)
         if magnitude:
             words = words or reader.spoken(written, before_noun=True)
         elif not words:
@@ -174,6 +185,20 @@ class Quantities:
             words = reader.spoken(written, gender=gender or "m", before_noun=gender is not None)
         sign = {"-": self._rules.minus, "+": self._rules.plus}.get(match["sign"] or "", "")
         return reader.numbers.joined(sign, words, magnitude)
+
+    def _is_year(self, written: str, match: regex.Match[str]) -> bool:
+        if not self._rules.year_after or not regex.fullmatch(r"(?:1[1-9]|20)\d\d", written):
+            return False
+        before = regex.search(r"(\p{L}+)\W*$", match.string[: match.start()])
+        if before and before[1].lower() in {word.lower() for word in self._rules.year_after}:
+            return True
+        # A bare 19xx or 20xx is a year unless it counts something: 2000 people, 1950 units.
+        counts = regex.match(r" \p{Ll}+s\b| \p{Lu}\p{L}+en\b", match.string[match.end() :])
+        return written[:2] in ("19", "20") and counts is None
+
+    def _magnitude(self, written: str | None, number: str) -> str:
+        forms = self._rules.magnitudes.get(written or "", "").split("|")
+        return plural(tuple(forms), self._reader.value(number), self._reader.language)
 
     def _gender_after(self, rest: str) -> str | None:
         """Gender of the noun that a number stands before, by its ending; None if it stands before none."""
@@ -224,11 +249,10 @@ class Quantities:
         cents = int(fraction or 0)
         if not cents:
             return words
-        minor = reader.numbers.joined(
-            reader.numbers.cardinal(cents, gender=currency.minor_gender, before_noun=currency.minor != ("",)),
-            plural(currency.minor, cents, reader.language),
-        )
-        return minor if not whole and currency.minor != ("",) else words + self._rules.money_join + minor
+        minor = reader.numbers.cardinal(cents, gender=currency.minor_gender, before_noun=not currency.minor_unsaid)
+        if not whole or not currency.minor_unsaid:
+            minor = reader.numbers.joined(minor, plural(currency.minor, cents, reader.language))
+        return words + self._rules.money_join + minor if whole else minor
 
     def _with_unit(self, written: str, unit: str) -> str:
         reader = self._reader

@@ -48,8 +48,9 @@ class Reader:
 
     def parsed(self, written: str) -> tuple[int, str]:
         """Whole part and digits after the mark (maybe none) of what ``number`` matched."""
+        size = "{2,3}" if "," in self.rules.groups else "{3}"  # Indian groups have two digits
         grouped = regex.fullmatch(
-            rf"(\d{{1,3}}(?:[{regex.escape(self.rules.groups)}]\d{{2,3}})+)(?:{regex.escape(self.rules.decimal)}(\d+))?",
+            rf"(\d{{1,3}}(?:[{regex.escape(self.rules.groups)}]\d{size})*[{regex.escape(self.rules.groups)}]\d{{3}})(?:{regex.escape(self.rules.decimal)}(\d+))?",
             written,
         )
         if grouped:

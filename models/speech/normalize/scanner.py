@@ -61,6 +61,7 @@ _MARKS: Final = {
     **dict.fromkeys("—–―()（）[]{}【】《》〈〉|｜•·→", ","),
 }
 _FULL_WIDTH_ENDS: Final = "。．｡।॥۔።？！"
+_LEFT_TO_VOICE: Final = "%‰€$£¥&+=°§"  # in a language without rules the voice has its own words for them
 _CLOSERS: Final = "\"'”’»)]}）】」』》"
 
 
@@ -126,7 +127,9 @@ def _read(seen: str, language: str) -> list[Piece]:
             taken[start:end] = b"\x01" * (end - start)
             spoken = " ".join(spoken.replace("\u00a0", " ").split())
             if language.startswith("ja"):
-                spoken = " ".join(kana for _, kana in japanese.readings(spoken) if kana.strip())
+                spoken = regex.sub(
+                    _UNSPACED + "+", lambda run: "".join(k for _, k in japanese.readings(run[0])), spoken
+                )
             found.append(Piece(Kind.WORD, spoken, start, end, _is_joined(seen, start, reader)))
     return found
 
@@ -140,7 +143,9 @@ def _plain(seen: str, start: int, end: int, language: str) -> Iterator[Piece]:
         if match["kana"]:
             yield from _unspaced(seen, at, match.end(), language)
         elif match["word"]:
-            yield Piece(Kind.WORD, unicodedata.normalize("NFC", match["word"]), at, match.end(), _glued(seen, at))
+            word = unicodedata.normalize("NFC", match["word"])
+            after_sign = rules_of(language) is None and at > 0 and seen[at - 1] in _LEFT_TO_VOICE
+            yield Piece(Kind.WORD, word, at, match.end(), after_sign or _glued(seen, at))
         elif match["newline"]:
             yield from _line_end(seen, match)
         elif match["sign"]:
@@ -187,7 +192,7 @@ def _line_end(seen: str, match: regex.Match[str]) -> Iterator[Piece]:
 
 
 def _sign(seen: str, at: int, sign: str, language: str) -> Iterator[Piece]:
-    if sign in "%‰€$£¥&+=°§" and rules_of(language) is None:  # the voice knows its own words for these
+    if sign in _LEFT_TO_VOICE and rules_of(language) is None:
         yield Piece(Kind.WORD, sign, at, at + 1, at > 0 and not seen[at - 1].isspace())
         return
     yield from _mark(seen, at, sign)
@@ -201,7 +206,7 @@ def _mark(seen: str, at: int, sign: str) -> Iterator[Piece]:
         mark = "," if spaced else None
     if mark is None:
         return
-    if mark == "…" or (mark == "." and after == "."):
+    if mark == "…" or (mark == "." and "." in (after, seen[at - 1 : at])):
         rest = regex.match(r"[.…\s]*(.?)", seen[at:], regex.DOTALL)
         mark = "," if rest and rest[1].islower() else "."
     elif mark in ".?!" and sign not in _FULL_WIDTH_ENDS:
@@ -236,7 +241,8 @@ def _rules(language: str) -> tuple[_Rule, ...]:
     rules = rules_of(language)
     if rules is None:  # numbers and dates are left to the voice
         reader = Reader(language, rules_of("en"))  # type: ignore[arg-type]
-        return tuple((regex.compile(pattern), reader, handler) for pattern, handler in _for_every_language())
+        table = [*_for_every_language(), *_INITIALS]
+        return tuple((regex.compile(pattern), reader, handler) for pattern, handler in table)
     reader = Reader(language, rules)
     quantities, calendar = Quantities(reader), Calendar(reader)
     numbers = [
@@ -253,6 +259,7 @@ def _rules(language: str) -> tuple[_Rule, ...]:
         (quantities.money_after, quantities.money),
         (calendar.time_range, calendar.clock),
         (calendar.time, calendar.clock),
+        (calendar.dotted_time, calendar.clock),
         (calendar.hour, calendar.clock),
         (codes.VERSION, codes.version),
         (codes.NUMBER_SIGN, codes.number_sign),
@@ -265,15 +272,31 @@ def _rules(language: str) -> tuple[_Rule, ...]:
         *_abbreviations(reader),
         (quantities.multiple, quantities.times),
         (quantities.range, quantities.ranged),
+        (quantities.ratio, quantities.compared),
+        (quantities.bare_fraction, quantities.fraction_alone),
         (codes.CODE, codes.code),
         (codes.NAME_WITH_DIGITS, codes.code),
         (quantities.plain, quantities.number),
         (rf"{START}\d+{END}|\d+", _digits),
+        (_SPAN, _to),
+        (_DOT, _dot),
         (r"(?<=[\p{L}\p{N}%€$°])/(?=\p{L})", _per),
         *_signs(reader),
+        *_INITIALS,
     ]
-    table: list[tuple[str, Handler]] = [*_for_every_language(), *numbers]
+    table = [*_for_every_language(), *numbers]
     return tuple((regex.compile(pattern), reader, handler) for pattern, handler in table)
+
+
+# A dash between two quantities that other rules have read: 8am-5pm, 50%-60%, 8月8日—18日.
+_SPAN: Final = (
+    r"(?<=[\p{N}%‰℃°€$£¥日月年号点分時天]|\b[ap]\.?m\.?|\b[AP]M|\d[AaPp]\.?[Mm]\.?) ?[-–—~〜～] ?(?=[$€£¥￥]?\d)"
+)
+# A dot that belongs to a name: .NET, Node.js.
+_DOT: Final = (
+    r"(?<![\p{L}\p{N}.])\.(?=\p{L})"
+    r"|(?<=[\p{L}\p{N}])\.(?=(?:js|ts|py|md|pdf|docx?|xlsx?|mp[34]|jpe?g|png|gif|zip|exe|csv|html?|css|json|txt)(?![\p{L}\p{N}]))"
+)
 
 
 def _for_every_language() -> list[tuple[str, Handler]]:
@@ -283,8 +306,6 @@ def _for_every_language() -> list[tuple[str, Handler]]:
         (codes.WEB, codes.web),
         (codes.HASHTAG, codes.hashtag),
         (codes.HANDLE, codes.handle),
-        (r"(?<![\p{L}\p{N}])(?:\p{L}\.){2,}(?![\p{L}\p{N}])", _initialism),
-        (r"(?<![\p{L}\p{N}])\p{Lu}\.(?= ?\p{Lu}\.)|(?<=\p{Lu}\. ?)\p{Lu}\.(?= \p{Lu})", _initialism),
     ]
 
 
@@ -310,7 +331,21 @@ def _digits(reader: Reader, match: regex.Match[str]) -> str:
     return reader.numbers.digits(match[0]) if len(match[0]) > 4 else reader.numbers.code(match[0])
 
 
+def _to(reader: Reader, _: regex.Match[str]) -> str | None:
+    return reader.rules.to or None
+
+
+def _dot(reader: Reader, _: regex.Match[str]) -> str:
+    return reader.rules.dot
+
+
 def _per(reader: Reader, match: regex.Match[str]) -> str | None:
     """Per month after an amount; a slash between words is not read."""
     before = match.string[max(match.start() - 1, 0)]
     return reader.rules.per or None if before.isdigit() or before in "%€$°" else None
+
+
+_INITIALS: Final[list[tuple[str, Handler]]] = [
+    (r"(?<![\p{L}\p{N}])(?:\p{L}\.){2,}(?![\p{L}\p{N}])", _initialism),
+    (r"(?<![\p{L}\p{N}])\p{Lu}\.(?= ?\p{Lu}\.)|(?<=\p{Lu}\. ?)\p{Lu}\.(?= \p{Lu})", _initialism),
+]
