@@ -10,7 +10,8 @@ from models.speech.normalize.reader import END, LETTER, START, Reader
 
 _TLD: Final = (
     "com|org|net|io|ai|app|dev|shop|store|info|biz|edu|gov|tv|me|co|eu|uk|us|de|at|ch|fr|es|pt|br|it|ru|ua|pl|nl|be|se|no|dk|fi|"
-    "cn|jp|kr|vn|in|ca|au|nz|mx|ar"
+    "cn|jp|kr|vn|in|ca|au|nz|mx|ar|ie|gr|cz|hu|ro|tr|ae|za|sg|hk|tw|ph|cl|lu|lt|lv|ee|sk|hr|bg|rs|example|online|site|tech|"
+    "cloud|studio|blog|club|beauty|fashion|shoes|coffee|hotel|travel|health|global|agency|digital|xyz|vip"
 )
 _HOST: Final = rf"(?:[\p{{L}}\p{{N}}](?:[\p{{L}}\p{{N}}-]*[\p{{L}}\p{{N}}])?\.)+(?:{_TLD})"
 
