@@ -75,8 +75,9 @@ class Source:
         self._stopping.set()
 
     def join(self, timeout_s: float) -> None:
-        """Wait for the end."""
-        self._thread.join(timeout_s)
+        """Wait for the end; of what was never started there is none."""
+        if self._thread.ident is not None:
+            self._thread.join(timeout_s)
 
     def serve(self) -> bool:
         """One piece of work; whether there was any."""

@@ -6,43 +6,38 @@ functions are the same and called the same way. What is bound to what comes from
 
 from __future__ import annotations
 
-import importlib
 import logging
 import os
 import secrets
-import socket
 import sys
-import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Final
 
-import uvicorn
+from starlette.types import ASGIApp
 
 from services.adapters.local.clock import SystemClock
 from services.bootstrap import Services, bootstrap
 from services.domain.engine import EngineEvent, EngineKind
-from services.domain.errors import InvalidRequest, Unavailable
-from services.domain.job import JobStep
+from services.domain.errors import Unavailable
 from services.domain.wire import decode
 from services.settings import Settings
 from spokesmodel import template
+from spokesmodel.api_server import ApiServer, listen
 from spokesmodel.bell import Bells, RingingEngine, RingingJobStore
+from spokesmodel.bindings import bind
 from spokesmodel.endpoints import Endpoint, Heartbeats
-from spokesmodel.event_sources import EngineFeed, FunctionContext, Handler, Schedule, Source, StepSource
+from spokesmodel.event_sources import EngineFeed, Source
 from spokesmodel.first_start import first_key, install_avatars
 from spokesmodel.internal import InternalApp
 from spokesmodel.state_folder import API_KEY_FILE, StateFolder
 from spokesmodel.workers import Worker, WorkerState
 
-_log: Final = logging.getLogger("spokesmodel.runner")
 TEMPLATE: Final = Path(__file__).resolve().parent.parent / "template.yaml"
-_THREADS_A_BINDING: Final = 2  # where the template sets no concurrency
-_MAX_THREADS_A_BINDING: Final = 8
 _START_TIMEOUT_S: Final = 60.0
 _STOP_TIMEOUT_S: Final = 15.0
 _OLD_SCRATCH_S: Final = 600.0
@@ -83,8 +78,7 @@ class LocalSystem:
         self._bells = Bells()
         self._token = secrets.token_urlsafe(32)
         self._sources: list[Source] = []
-        self._api: uvicorn.Server | None = None
-        self._api_thread: threading.Thread | None = None
+        self._api: ApiServer | None = None
         self.endpoints: list[Endpoint] = []
 
     def __enter__(self) -> LocalSystem:
@@ -102,7 +96,7 @@ class LocalSystem:
 
     @property
     def is_alive(self) -> bool:
-        return self._api_thread is not None and self._api_thread.is_alive()
+        return self._api is not None and self._api.is_alive
 
     def wait_for_workers(self, timeout_s: float = _START_TIMEOUT_S) -> None:
         """Return when every worker can run attempts.
@@ -121,7 +115,7 @@ class LocalSystem:
     def _start(self) -> None:
         folder = StateFolder(self._settings.state_dir)
         self._stack.callback(folder.close)
-        listener = self._listen()
+        listener = self._stack.enter_context(listen(self._host, self._port))
         self.url = f"http://{_reachable(self._host)}:{listener.getsockname()[1]}"
         spec = template.load(TEMPLATE)
         for function in spec.functions.values():
@@ -136,8 +130,10 @@ class LocalSystem:
         self.api_key, self.is_new = first_key(self.services, folder.path / API_KEY_FILE)
 
         self._serve_with(self.services)
-        feed = self._bind(spec, engine)
-        self._serve_api(spec, listener, feed)
+        sources, feed = bind(spec, self.services, engine=engine, bells=self._bells)
+        self._sources += sources
+        self._api = ApiServer(self._app(spec, feed), listener)
+        self._api.start()
         if self._with_workers:
             self._start_workers(engine)
         for source in self._sources:
@@ -156,18 +152,6 @@ class LocalSystem:
         runtime.use_services(services)
         self._stack.callback(runtime.use_services, None)
 
-    def _listen(self) -> socket.socket:
-        try:
-            listener = socket.create_server((self._host, self._port), backlog=512)
-        except OSError as error:
-            raise Unavailable(
-                f"Cannot listen on {self._host}:{self._port}: {error.strerror}.", code="port_not_free", retryable=False
-            ) from error
-        # asyncio sets it only on sockets made with IPPROTO_TCP; without it a kept connection waits 40 ms an answer.
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._stack.callback(listener.close)
-        return listener
-
     def _build(self) -> tuple[Services, RingingJobStore, RingingEngine]:
         settings, clock = self._settings, SystemClock()
         if settings.public_url == Settings().public_url:
@@ -184,69 +168,13 @@ class LocalSystem:
         if isinstance(self.services.objects, FileObjectStore):
             self.services.objects.remove_scratch(older_than_s=_OLD_SCRATCH_S)
 
-    def _bind(self, spec: template.Template, engine: RingingEngine) -> EngineFeed:
-        """A thread, or a few, for each binding of the template; the one that hears the engine."""
-        lease_s = self._settings.lease_s
-        feed: EngineFeed | None = None
-        for binding in spec.queue_bindings:
-            function = spec.functions[binding.function]
-            handler, context = _handler(function), _contexts(function)
-            if binding.feed == "engine":
-                feed = EngineFeed(
-                    handler,
-                    context=context,
-                    engine=engine,
-                    batch_size=binding.batch_size,
-                    lease_s=lease_s,
-                    bell=self._bells.answers,
-                )
-                self._sources.append(feed)
-                continue
-            if binding.step is None:
-                raise InvalidRequest(
-                    f"{binding.queue} names neither a step nor a feed that this runner knows.",
-                    code="malformed_template",
-                )
-            step = JobStep(binding.step)
-            for _ in range(min(binding.max_concurrency or _THREADS_A_BINDING, _MAX_THREADS_A_BINDING)):
-                self._sources.append(
-                    StepSource(
-                        step,
-                        handler,
-                        context=context,
-                        services=self.services,
-                        batch_size=binding.batch_size,
-                        lease_s=max(lease_s, function.timeout_s),
-                        bell=self._bells.steps[step],
-                    )
-                )
-        for schedule in spec.schedules:
-            function = spec.functions[schedule.function]
-            self._sources.append(
-                Schedule(schedule.name, _handler(function), context=_contexts(function), every_s=schedule.every_s)
-            )
-        if feed is None:
-            raise InvalidRequest("No queue of the template has the feed `engine`.", code="malformed_template")
-        return feed
-
-    def _serve_api(self, spec: template.Template, listener: socket.socket, feed: EngineFeed) -> None:
-        from spokesmodel.bridge import build_app
+    def _app(self, spec: template.Template, feed: EngineFeed) -> ASGIApp:
+        from spokesmodel.bridge import build_app  # imports the functions: not before their environment is set
 
         def hear(body: bytes) -> None:
             feed.hear(decode(EngineEvent, body))
 
-        app = InternalApp(build_app(self.services, spec), token=self._token, hear=hear)
-        config = uvicorn.Config(
-            app, lifespan="on", log_config=None, access_log=False, timeout_graceful_shutdown=3, server_header=False
-        )
-        self._api = uvicorn.Server(config)
-        self._api_thread = threading.Thread(target=self._api.run, args=([listener],), name="api", daemon=True)
-        self._api_thread.start()
-        give_up_at = time.monotonic() + _START_TIMEOUT_S
-        while not self._api.started:
-            if not self._api_thread.is_alive() or time.monotonic() > give_up_at:
-                raise Unavailable("The API did not start; see the log.", code="api_not_started")
-            time.sleep(0.005)
+        return InternalApp(build_app(self.services, spec), token=self._token, hear=hear)
 
     def _start_workers(self, engine: RingingEngine) -> None:
         settings = self.services.settings
@@ -282,35 +210,16 @@ class LocalSystem:
 
     def _stop(self) -> None:
         if self._api is not None:
-            self._api.should_exit = True
+            self._api.tell_to_stop()
         for source in self._sources:
             source.tell_to_stop()
         self._bells.ring_all()
         give_up_at = time.monotonic() + _STOP_TIMEOUT_S
         for source in self._sources:
             source.join(max(0.1, give_up_at - time.monotonic()))
-        if self._api_thread is not None:
-            self._api_thread.join(max(0.1, give_up_at - time.monotonic()))
+        if self._api is not None:
+            self._api.join(max(0.1, give_up_at - time.monotonic()))
         self._stack.close()
-
-
-def _handler(function: template.FunctionSpec) -> Handler:
-    module, _, name = function.handler.rpartition(".")
-    handler: Handler = getattr(importlib.import_module(module), name)
-    return handler
-
-
-def _contexts(function: template.FunctionSpec) -> Callable[[], FunctionContext]:
-    def make() -> FunctionContext:
-        return FunctionContext(
-            function_name=function.name,
-            aws_request_id=secrets.token_hex(16),
-            timeout_s=function.timeout_s,
-            memory_limit_in_mb=function.memory_mb,
-            started_at=time.monotonic(),
-        )
-
-    return make
 
 
 def _worker_environment(settings: Settings) -> dict[str, str]:

@@ -1,0 +1,98 @@
+"""Threads that stand for what ``template.yaml`` binds to functions: queues and schedules."""
+
+from __future__ import annotations
+
+import importlib
+import secrets
+import time
+from collections.abc import Callable
+from typing import Final
+
+from services.adapters.local.engine import SqliteEngine
+from services.bootstrap import Services
+from services.domain.errors import InvalidRequest
+from services.domain.job import JobStep
+from spokesmodel.bell import Bells
+from spokesmodel.event_sources import EngineFeed, FunctionContext, Handler, Schedule, Source, StepSource
+from spokesmodel.template import FunctionSpec, QueueBinding, Template
+
+_THREADS: Final = 2  # where the template sets no concurrency
+_MAX_THREADS: Final = 8
+
+
+def bind(
+    template: Template, services: Services, *, engine: SqliteEngine, bells: Bells
+) -> tuple[list[Source], EngineFeed]:
+    """A thread, or a few, for each binding, not started; and the one of them that hears the engine.
+
+    Raises:
+        InvalidRequest: ``malformed_template``.
+    """
+    sources: list[Source] = []
+    feeds: list[EngineFeed] = []
+    for binding in template.queue_bindings:
+        function = template.functions[binding.function]
+        if binding.feed == "engine":
+            feeds.append(_engine_feed(binding, function, services, engine, bells))
+        elif binding.step is not None:
+            sources += _step_sources(JobStep(binding.step), binding, function, services, bells)
+        else:
+            raise InvalidRequest(
+                f"{binding.queue} names neither a step nor a feed that this runner knows.", code="malformed_template"
+            )
+    for schedule in template.schedules:
+        function = template.functions[schedule.function]
+        sources.append(
+            Schedule(schedule.name, _handler(function), context=_contexts(function), every_s=schedule.every_s)
+        )
+    if len(feeds) != 1:
+        raise InvalidRequest("One queue of the template has the feed `engine`.", code="malformed_template")
+    return [*sources, *feeds], feeds[0]
+
+
+def _engine_feed(
+    binding: QueueBinding, function: FunctionSpec, services: Services, engine: SqliteEngine, bells: Bells
+) -> EngineFeed:
+    return EngineFeed(
+        _handler(function),
+        context=_contexts(function),
+        engine=engine,
+        batch_size=binding.batch_size,
+        lease_s=services.settings.lease_s,
+        bell=bells.answers,
+    )
+
+
+def _step_sources(binding: QueueBinding, function: FunctionSpec, services: Services, bells: Bells) -> list[StepSource]:
+    step = JobStep(binding.step)
+    return [
+        StepSource(
+            step,
+            _handler(function),
+            context=_contexts(function),
+            services=services,
+            batch_size=binding.batch_size,
+            lease_s=max(services.settings.lease_s, function.timeout_s),
+            bell=bells.steps[step],
+        )
+        for _ in range(min(binding.max_concurrency or _THREADS, _MAX_THREADS))
+    ]
+
+
+def _handler(function: FunctionSpec) -> Handler:
+    module, _, name = function.handler.rpartition(".")
+    handler: Handler = getattr(importlib.import_module(module), name)
+    return handler
+
+
+def _contexts(function: FunctionSpec) -> Callable[[], FunctionContext]:
+    def make() -> FunctionContext:
+        return FunctionContext(
+            function_name=function.name,
+            aws_request_id=secrets.token_hex(16),
+            timeout_s=function.timeout_s,
+            memory_limit_in_mb=function.memory_mb,
+            started_at=time.monotonic(),
+        )
+
+    return make
