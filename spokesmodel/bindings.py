@@ -63,8 +63,9 @@ def _engine_feed(
     )
 
 
-def _step_sources(binding: QueueBinding, function: FunctionSpec, services: Services, bells: Bells) -> list[StepSource]:
-    step = JobStep(binding.step)
+def _step_sources(
+    step: JobStep, binding: QueueBinding, function: FunctionSpec, services: Services, bells: Bells
+) -> list[StepSource]:
     return [
         StepSource(
             step,
