@@ -1,0 +1,1 @@
+"""One suite a port, run against every adapter and every fake."""

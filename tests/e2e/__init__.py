@@ -1,0 +1,1 @@
+"""Whole runs: real server, real workers, real files; processes are killed on purpose."""

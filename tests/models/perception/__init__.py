@@ -1,0 +1,1 @@
+"""Faces, landmarks, tracks and mattes in real pictures."""

@@ -1,0 +1,1 @@
+"""The engine's container: HTTP face, attempts, cancel, what it may touch."""

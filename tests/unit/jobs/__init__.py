@@ -1,0 +1,1 @@
+"""A job from acceptance to its one final state, step by step."""

@@ -1,0 +1,1 @@
+"""What the one-machine runner and the command line are made of."""

@@ -53,7 +53,7 @@ QUALITIES: Final[Table] = {
 }
 NOUNS: Final[Table] = {
     "any": ("You get {x}.",),
-    "friendly": ("That means {x} for you.", "{They} bring{s} you {x}."),
+    "friendly": ("That means {x}.", "{They} bring{s} you {x}."),
     "confident": ("Expect {x}.", "Count on {x}.", "{They} give{s} you {x}."),
     "playful": ("Hello, {x}!", "We're talking {x}."),
     "calm": ("Enjoy {x}.", "There for you: {x}."),

@@ -1,0 +1,1 @@
+"""Voices, normalisation and the times of recordings."""
