@@ -1,7 +1,7 @@
 """The public surface: what programs outside and other parts inside may rely on.
 
-``python -m tests.architecture.surface`` writes ``surface.txt``; a test compares it with the code, so that nothing public
-changes unnoticed.
+``python -m tests.architecture.surface`` writes ``surface.txt``; a test compares it with the code, so that nothing
+public changes unnoticed.
 """
 
 from __future__ import annotations
