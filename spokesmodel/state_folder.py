@@ -34,7 +34,7 @@ class StateFolder:
         """
         self.path = path
         try:
-            path.mkdir(parents=True, exist_ok=True)
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)  # customers' faces and voices
             self._lock: IO[str] = (path / _LOCK).open("a")
         except OSError as error:
             raise Unavailable(

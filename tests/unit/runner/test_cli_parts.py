@@ -133,6 +133,7 @@ def test_private_file_is_the_users_alone(tmp_path: Path) -> None:
 
 def test_state_folder_is_exclusive_and_tells_where_its_runner_listens(tmp_path: Path) -> None:
     folder = StateFolder(tmp_path / "new" / "state")
+    assert folder.path.stat().st_mode & 0o777 == 0o700
     (folder.path / "api_key").write_text("sk_x\n")
     assert running_server(folder.path) is None  # it has not told yet
     folder.tell_address("http://127.0.0.1:1")
