@@ -28,6 +28,9 @@ _TURNED_STRENGTH: Final = 0.45
 _WIDE_OPEN: Final = 0.55
 _BREADTH_MEMORY: Final = 0.02  # about two seconds of frames
 _SMALL_FACE_PX: Final = 80
+_LEAST_MOTION_PX: Final = 0.02  # what moves less keeps the source's own pixels
+_LARGEST_HEAD_MOTION: Final = 0.06  # radians and face widths
+_BAND_ROWS: Final = 12  # cells
 _WINDOW_MARGIN: Final = 8  # cells, about one unit of the mouth: further than any lip moves
 
 
@@ -38,6 +41,7 @@ class MeshState:
     Attributes:
         upper, lower: Bases of the two layers, (motions, cells * 2), pixels; the lower one in ``window`` only.
         window: Rows and columns of the grid in which the layers differ.
+        bands: Rows and columns that cover all cells that ever move, top to bottom.
         upper_edge, lower_edge: The same bases at the lip edges, (motions, points * 2).
         below: Cells of the layer below the mouth line.
         strength: Factor on every motion, under 1 for turned faces.
@@ -54,6 +58,7 @@ class MeshState:
     upper: Field
     lower: Field
     window: tuple[slice, slice]
+    bands: tuple[tuple[slice, slice], ...]
     upper_edge: Field
     lower_edge: Field
     anchors: Field
@@ -99,6 +104,7 @@ class MeshRenderer:
             upper=upper.reshape(len(upper), -1),
             lower=lower[:, *window].reshape(len(lower), -1),
             window=window,
+            bands=_bands(upper, lower, num_head_motions=len(upper) - len(lips.MOTIONS)),
             upper_edge=_sampled(grid, upper, edges[0]),
             lower_edge=_sampled(grid, lower, edges[1]),
             anchors=_sampled(grid, upper[: -len(lips.MOTIONS)], anchors)
@@ -124,7 +130,8 @@ class MeshRenderer:
         back_lower = back_upper.copy()
         back_lower[state.window] = grid.inverse((coefficients @ state.lower).reshape(part))
         back = np.where(state.below[..., None], back_lower, back_upper)
-        places = _warp(state, back, out)
+        coarse = grid.places(back)
+        _warp(state, coarse, out)
         motion = (coefficients[: len(state.anchors)] @ state.anchors).reshape(3, 2) if moves_head else np.zeros((3, 2))
         layers = Layers(
             upper=back_upper,
@@ -151,9 +158,7 @@ class MeshRenderer:
         )
         if head is not None and moves_head and head.blink[index] > 0.01:
             for lid in state.lids:
-                x0, y0, x1, y1 = lid.box
-                view = places[y0 - state.region[1] : y1 - state.region[1], x0 - state.region[0] : x1 - state.region[0]]
-                close_lid(lid, float(head.blink[index]), view, state.source, out)
+                close_lid(lid, float(head.blink[index]), grid.upsampled_box(coarse, lid.box), state.source, out)
 
 
 def _grid(landmarks: FaceLandmarks, mouth: lips.LipFrame, size: tuple[int, int], moving: bool) -> Grid:
@@ -189,6 +194,24 @@ def _window(grid: Grid, upper: Field, lower: Field) -> tuple[slice, slice]:
         first, last = (int(where[0]), int(where[-1])) if len(where) else (0, 0)
         slices.append(slice(max(0, first - margin), min(length, last + margin + 1)))
     return slices[0], slices[1]
+
+
+def _bands(upper: Field, lower: Field, *, num_head_motions: int) -> tuple[tuple[slice, slice], ...]:
+    """Bands of cells from the first to the last column that moves: a head is round, its region is not."""
+    least = np.full(len(upper), _LEAST_MOTION_PX, np.float32)
+    least[:num_head_motions] /= _LARGEST_HEAD_MOTION
+    largest = np.maximum(np.abs(upper), np.abs(lower)).max(3)
+    moves = (largest > least[:, None, None]).any(0)
+    num_rows, num_columns = moves.shape
+    bands = []
+    for start in range(0, num_rows, _BAND_ROWS):
+        stop = min(start + _BAND_ROWS, num_rows)
+        columns = np.flatnonzero(moves[max(0, start - 1) : stop + 1].any(0))
+        if len(columns):
+            bands.append(
+                (slice(start, stop), slice(max(0, int(columns[0]) - 1), min(num_columns, int(columns[-1]) + 2)))
+            )
+    return tuple(bands)
 
 
 def _border_fade(grid: Grid) -> Field:
@@ -243,17 +266,15 @@ def _head_coefficients(state: MeshState, head: HeadTrack | None, index: int) -> 
     return np.array([curve[index] for curve in curves], np.float32) * np.float32(state.strength)
 
 
-def _warp(state: MeshState, back: Field, out: Frame) -> Field:
-    """Draw all but the mouth; the source pixels that the region's pixels show."""
+def _warp(state: MeshState, coarse: Field, out: Frame) -> None:
+    """Draw all but the mouth, from the places of the grid's cells."""
     grid = state.grid
-    x0, y0, x1, y1 = state.region
-    everything = (slice(0, grid.rows), slice(0, grid.columns))
-    coarse = grid.places(back)
-    places = grid.upsampled(coarse, *everything)
     source, target = planes(state.source), planes(out)
-    target.y[y0:y1, x0:x1] = warped(source.y, places, cubic=True)
-    half = grid.upsampled(coarse, *everything, chroma=True)
-    region = (slice(y0 // 2, y1 // 2), slice(x0 // 2, x1 // 2))
-    for plane, drawn in ((source.u, target.u), (source.v, target.v)):
-        drawn[region] = warped(plane, half)
-    return places
+    for rows, columns in state.bands:
+        y = slice(grid.top + rows.start * grid.cell, grid.top + rows.stop * grid.cell)
+        x = slice(grid.left + columns.start * grid.cell, grid.left + columns.stop * grid.cell)
+        target.y[y, x] = warped(source.y, grid.upsampled(coarse, rows, columns), cubic=True)
+        half = grid.upsampled(coarse, rows, columns, chroma=True)
+        area = (slice(y.start // 2, y.stop // 2), slice(x.start // 2, x.stop // 2))
+        target.u[area] = warped(source.u, half)
+        target.v[area] = warped(source.v, half)

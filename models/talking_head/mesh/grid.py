@@ -98,3 +98,11 @@ class Grid:
         size = (part.shape[1] * cell, part.shape[0] * cell)
         large = cv2.resize(part, size, interpolation=cv2.INTER_LINEAR)
         return large[cell:-cell, cell:-cell]  # type: ignore[return-value]
+
+    def upsampled_box(self, places: Field, box: tuple[int, int, int, int]) -> Field:
+        """``places`` for every pixel of ``box`` (x0, y0, x1, y1 in the frame, inside the grid)."""
+        x0, y0, x1, y1 = box[0] - self.left, box[1] - self.top, box[2] - self.left, box[3] - self.top
+        columns, rows = slice(x0 // self.cell, -(-x1 // self.cell)), slice(y0 // self.cell, -(-y1 // self.cell))
+        cells = self.upsampled(places, rows, columns)
+        x, y = x0 - columns.start * self.cell, y0 - rows.start * self.cell
+        return cells[y : y + y1 - y0, x : x + x1 - x0]
