@@ -15,6 +15,7 @@ Picture = NDArray[np.uint8]
 Points = NDArray[np.float32]
 
 _SEARCH_EVERY_S: Final = 0.2  # while no face is there: a search costs as much as ten tracked frames
+_CUT: Final = 0.35  # face widths from one frame to the next
 _SAME_PLACE: Final = 1.5  # a face found again within this many face widths of the lost one is the same
 
 
@@ -81,6 +82,8 @@ class FaceTracker:
         self._current = found
         if found is None:
             return None
+        if self._last is not None and _jumped(self._last, found):
+            self._smoother.reset()  # a cut: nobody moves that fast
         self._last = found
         return landmarks_of(self._smoother(found.points, time_s), found.confidence)
 
@@ -106,6 +109,11 @@ class FaceTracker:
         reach = _SAME_PLACE * self._last.width
         nearest = min(large, key=lambda box: _distance(box, place))
         return nearest if _distance(nearest, place) < reach or len(large) == 1 else None
+
+
+def _jumped(before: FaceLandmarks, after: FaceLandmarks) -> bool:
+    moved = np.linalg.norm(after.points[:, :2].mean(0) - before.points[:, :2].mean(0))
+    return bool(moved > _CUT * before.width or not 0.7 < after.width / max(before.width, 1.0) < 1.4)
 
 
 def _distance(box: FaceBox, place: NDArray[np.float32]) -> float:

@@ -54,3 +54,10 @@ def test_trembling_is_smoothed_away_and_motion_is_not():
     assert still[20:].std(0).mean() < 0.3  # of .5 put in
     moving = np.array([smoother(face + np.float32(4 * i), (60 + i) / 25) for i in range(30)])
     assert (face + np.float32(4 * 29) - moving[-1]).max() < 4  # behind by less than one frame of motion
+
+
+def test_after_a_cut_the_landmarks_are_at_the_new_place_at_once(finder, presenter):
+    tracker = FaceTracker(finder)
+    frames = [presenter] * 5 + [shifted(presenter, 150)] * 2
+    found = [tracker.update(frame, index / 25) for index, frame in enumerate(frames)]
+    assert found[5].points[1, 0] - found[4].points[1, 0] == pytest.approx(150, abs=8)
