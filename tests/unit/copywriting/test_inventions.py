@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from services.domain.brief import Brief
-from services.domain.copywriting import write_from_template
+from services.domain.copywriting import check_brief, write_from_template
+from services.domain.errors import SpokesmodelError
 from tests.unit.copywriting import golden
 
 RANKING = re.compile(
@@ -136,3 +137,26 @@ def test_facts_left_out_are_named_and_only_when_time_is_short(brief):
 def test_rich_briefs_fit_any_shorter_time(name, duration_s):
     script = golden.written(replace(golden.briefs()[name], duration_s=duration_s))
     assert abs(script.estimated_duration_s - duration_s) <= 0.1 * duration_s
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.builds(
+        Brief,
+        product=st.text(min_size=1, max_size=30),
+        language=st.sampled_from(["en", "zh", "zh-TW"]),
+        duration_s=st.sampled_from([3.0, 30.0]),
+        brand=st.none() | st.text(max_size=20),
+        audience=st.none() | st.text(max_size=40),
+        benefits=st.lists(st.text(max_size=60), max_size=4).map(tuple),
+        price=st.none() | st.text(max_size=20),
+        call_to_action=st.none() | st.text(max_size=40),
+    )
+)
+def test_any_text_gives_a_finished_script_or_a_named_refusal(brief):
+    try:
+        check_brief(brief)
+        text = written(brief).text
+    except SpokesmodelError as refusal:
+        text = f"{refusal.code}."
+    assert text[-1] in ".!?…。！？"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Final
 
 from services.domain.copywriting.english import lexicon
@@ -15,10 +16,10 @@ def words_of(text: str) -> list[str]:
 
 
 def head_of(words: list[str]) -> str:
-    """The noun that the phrase is about: the last word before the first preposition."""
+    """The noun that the phrase is about: the last word before a preposition, or before "made of" and its like."""
     head = words[0]
-    for word in words[1:]:
-        if word in lexicon.PREPOSITIONS:
+    for word, follower in pairwise([*words[1:], ""]):
+        if word in lexicon.PREPOSITIONS or (word in lexicon.PARTICIPLES and follower in lexicon.PREPOSITIONS):
             break
         head = word
     return head
