@@ -69,7 +69,7 @@ def draw_mouth(
     index = np.clip((u + _TABLE_REACH) * np.float32(_TABLE / (2 * _TABLE_REACH)), 0, _TABLE - 1).astype(np.int32)
     tables = _tables(upper_uv, lower_uv)
     upper_v, lower_v, between = (table[index] for table in tables)
-    px = np.float32(np.linalg.norm(down))
+    px = np.float32(np.linalg.norm(down) / (1 + 1.5 * interior.softness_px))  # steepness of the lips' edges
     from_upper, from_lower = v - upper_v, lower_v - v
     upper_alpha = np.clip(0.5 - from_upper * px, 0, 1)
     # Where the edges are less than a pixel apart nothing of the inner mouth may shine through.
