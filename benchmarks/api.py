@@ -1,6 +1,8 @@
 """Creating jobs: 16 clients at once against the local server, each request a video of a built-in avatar.
 
-``python -m benchmarks.api serve FOLDER`` is the server, a process of its own, so that its CPU time is its own.
+The server is a process of its own (``python -m benchmarks.api api|whole FOLDER``), so that its CPU time is its own:
+``api`` serves requests alone; ``whole`` is the runner, which also prepares what was created, without workers, whose
+rendering would take the cores.
 """
 
 from __future__ import annotations
@@ -38,14 +40,21 @@ class Run:
 
 
 def rows() -> list[Row]:
-    """CPU time a request and latency, with and without an idempotency key."""
-    return [*_rows_of("create a job", with_keys=False), *_rows_of("create a job, with Idempotency-Key", with_keys=True)]
+    """CPU time a request and latency: the API alone, with idempotency keys, and in the whole server."""
+    return [
+        *_rows_of("create a job", "api", with_keys=False),
+        *_rows_of("create a job, with Idempotency-Key", "api", with_keys=True),
+        *_rows_of("create a job, whole server (its CPU also prepares the jobs)", "whole", with_keys=False),
+    ]
 
 
-def _rows_of(what: str, *, with_keys: bool) -> list[Row]:
+def _rows_of(what: str, server_kind: str, *, with_keys: bool) -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
         server = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.api", "serve", folder], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-m", "benchmarks.api", server_kind, folder],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
         )
         try:
             if server.stdout is None:
@@ -55,8 +64,8 @@ def _rows_of(what: str, *, with_keys: bool) -> list[Row]:
             asyncio.run(load.run(NUM_WARM_UP))
             runs = [_measured(load, server.pid) for _ in range(REPETITIONS)]
         finally:
-            server.terminate()
-            server.wait(20)
+            server.kill()
+            server.wait()
     run = sorted(runs, key=lambda run: run.percentile(95))[len(runs) // 2]
     note = f"{NUM_CLIENTS} clients, {NUM_REQUESTS} requests, median of {REPETITIONS} runs by p95"
     p95 = run.percentile(95)
@@ -137,23 +146,44 @@ class Load:
         return head.encode() + b"\r\n" + self._body
 
 
-def serve(folder: Path) -> None:
-    """The API on a free port, over the adapters of one machine; no steps are served, so requests alone are measured."""
+def serve_api(folder: Path) -> None:
+    """The API on a free port, over the adapters of one machine."""
     import socket
 
     import uvicorn
 
     from services.bootstrap import bootstrap
     from services.settings import Settings
-    from services.usecases.manage_keys import create_tenant, issue_key
     from spokesmodel.bridge import build_app
-    from spokesmodel.first_start import BUILT_IN_AVATARS, install_avatars
+    from spokesmodel.first_start import first_key, install_avatars
     from spokesmodel.template import load
 
     services = bootstrap(Settings(state_dir=folder))
     install_avatars(services)
-    tenant = create_tenant("bench", tenants=services.tenants, clock=services.clock)
-    key = issue_key(tenant.id, tenants=services.tenants, clock=services.clock)
+    key, _ = first_key(services, folder / "api_key")
+    app = build_app(services, load(Path(__file__).parents[1] / "template.yaml"))
+    listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as the runner does
+    _tell(listener.getsockname()[1], key)
+    uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False)).run([listener])
+
+
+def serve_whole(folder: Path) -> None:
+    """The runner without workers."""
+    import threading
+    from dataclasses import replace
+
+    from services.settings import Settings
+    from spokesmodel.runner import LocalSystem
+
+    with LocalSystem(replace(Settings(), state_dir=folder), with_workers=False, quiet=True) as system:
+        _tell(int(system.url.rpartition(":")[2]), system.api_key)
+        threading.Event().wait()
+
+
+def _tell(port: int, key: str) -> None:
+    from spokesmodel.first_start import BUILT_IN_AVATARS
+
     body = {
         "presenter": {"avatar_id": BUILT_IN_AVATARS[0].id},
         "speech": {"text": "Meet the Aurora: 190 grams, made for wet streets.", "voice": {"voice_id": "en-us"}},
@@ -161,13 +191,8 @@ def serve(folder: Path) -> None:
         "subtitles": "burn",
         "callback_id": "campaign-42",
     }
-    app = build_app(services, load(Path(__file__).parents[1] / "template.yaml"))
-    listener = socket.create_server(("127.0.0.1", 0), backlog=128)
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as the runner does
-    port = listener.getsockname()[1]
-    print(json.dumps({"port": port, "key": key.secret, "body": json.dumps(body)}), flush=True)
-    uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False)).run([listener])
+    print(json.dumps({"port": port, "key": key, "body": json.dumps(body)}), flush=True)
 
 
 if __name__ == "__main__":
-    serve(Path(sys.argv[2]))
+    {"api": serve_api, "whole": serve_whole}[sys.argv[1]](Path(sys.argv[2]))

@@ -89,6 +89,14 @@ def test_sync_that_fails_is_told_to_everyone_who_waits_for_it(database, monkeypa
     insert(database)
 
 
+def test_commit_that_need_not_be_durable_waits_for_no_sync(database, monkeypatch):
+    calls = []
+    monkeypatch.setattr(os, "fsync", calls.append)
+    database.execute("INSERT INTO notes (text) VALUES ('x')", durable=False)
+    assert calls == []
+    assert len(database.all("SELECT * FROM notes")) == 1
+
+
 def test_transaction_that_is_undone_needs_no_sync(database, monkeypatch):
     calls = []
     monkeypatch.setattr(os, "fsync", calls.append)

@@ -90,6 +90,7 @@ class SqliteIdempotencyStore:
             "UPDATE first_answers SET status = ?, headers = ?, body = ?"
             " WHERE tenant_id = ? AND key = ? AND resource_id = ? AND status IS NULL",
             (answer.status, json.dumps(dict(answer.headers)), answer.body, *_row_of(reservation)),
+            durable=False,  # lost in a power cut, the repeat takes over with the same id and finds what was made
         )
 
     def abandon(self, reservation: Reservation) -> None:

@@ -108,10 +108,13 @@ class Database:
             raise _unavailable(self.path, error) from error
 
     @contextmanager
-    def write(self) -> Iterator[sqlite3.Connection]:
+    def write(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
         """A transaction that holds the file's one write lock: committed at the end, undone on any exception.
 
         ``sqlite3.IntegrityError`` passes through, for the caller to name what exists already.
+
+        Args:
+            durable: False returns before the commit is on the disk: it survives this process, not a power cut.
         """
         try:
             connection = self._connection()
@@ -127,7 +130,8 @@ class Database:
             raise
         except sqlite3.Error as error:
             raise _unavailable(self.path, error) from error
-        self._log.sync()
+        if durable:
+            self._log.sync()
 
     def one(self, sql: str, parameters: Sequence[Any] = ()) -> sqlite3.Row | None:
         """The first row of a query, if there is one."""
@@ -140,9 +144,9 @@ class Database:
         with self.read() as connection:
             return connection.execute(sql, parameters).fetchall()
 
-    def execute(self, sql: str, parameters: Sequence[Any] = ()) -> int:
+    def execute(self, sql: str, parameters: Sequence[Any] = (), *, durable: bool = True) -> int:
         """One writing statement in its own transaction; the number of rows it changed."""
-        with self.write() as connection:
+        with self.write(durable=durable) as connection:
             return connection.execute(sql, parameters).rowcount
 
     def close(self) -> None:
