@@ -23,6 +23,11 @@ VOICES: Final = {"piper-joe": "en-US"}
 _GAIN: Final = 1.2  # level with the espeak-ng voices
 
 
+# The network rounds every duration up to a whole frame; in ordinary speech that makes this share of its length, which
+# does not scale.
+_ROUNDED_UP: Final = 0.23
+
+
 class PiperSynthesizer:
     """``services.ports.speech.SpeechSynthesizer``; safe to share between threads, which then take turns.
 
@@ -66,7 +71,7 @@ class PiperSynthesizer:
             sentences,
             model=weights.path(self._voice_id),
             config=weights.path(f"{self._voice_id}-config"),
-            length_scale=factor / voice.speed,
+            length_scale=_length_scale(factor / voice.speed),
         )
         sample_rate_hz = 22050
 
@@ -92,3 +97,8 @@ class PiperSynthesizer:
             bursts=False,
         )
         return Speech(samples=samples, sample_rate_hz=sample_rate_hz, timeline=timeline, language=spoken_language)
+
+
+def _length_scale(duration: float) -> float:
+    """The network's own factor that makes speech ``duration`` times as long."""
+    return max((duration - _ROUNDED_UP) / (1 - _ROUNDED_UP), 0.15)

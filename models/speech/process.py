@@ -7,9 +7,11 @@ the header announces. A request is one frame; its answer is any number of frames
 from __future__ import annotations
 
 import atexit
+import ctypes
 import json
 import os
 import queue
+import signal
 import struct
 import subprocess
 import sys
@@ -59,8 +61,9 @@ def serve_forked(answer: Callable[[Header, IO[bytes]], None], prepare: Callable[
     while (frame := read_frame(requests)) is not None:
         if prepare is not None:
             prepare(frame[0])
-        child = os.fork()
+        helper, child = os.getpid(), os.fork()
         if child == 0:
+            _end_with(helper)
             try:
                 answer(frame[0], answers)
                 write_frame(answers, {"end": True})
@@ -75,6 +78,15 @@ def serve_forked(answer: Callable[[Header, IO[bytes]], None], prepare: Callable[
         if status != 0:
             detail = "The speech engine broke on this text."
             write_frame(answers, {"error": detail, "code": "speech_engine_crashed", "retryable": False, "end": True})
+
+
+def _end_with(helper: int) -> None:
+    """Let a fork not outlive the helper, whose pipe it would hold open, nor work for ever."""
+    signal.alarm(round(_TIMEOUT_S) + 1)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+    if os.getppid() != helper:
+        os._exit(1)
 
 
 class HelperProcess:

@@ -25,6 +25,7 @@ from services.ports.speech import Speech
 INSTALL: Final = "pip install 'spokesmodel[speech]'"
 _NATIVE_GAIN: Final = 1.25  # brings the engine's sound near -22 dBFS
 _SLOWEST, _FASTEST = 80, 450  # words per minute that the engine accepts
+_NUM_NAMED: Final = 6
 _PROBE_SENTENCES: Final = 3
 
 
@@ -257,20 +258,16 @@ def not_spoken(text: str, voice_id: str) -> ContentRejected:
 def _would_do(language: str | None, script: str | None = None) -> str:
     if language is None:
         return " No built-in voice reads that script."
-    matches = (
-        [voice for voice in offered().values() if _primary(voice.language) == _primary(language)]
-        if espeak.is_installed()
-        else []
-    )
-    if script:
-        matches += [voice for voice in offered().values() if script in scripts_of(voice.language)]
-    ids: list[str] = []
-    for voice in sorted(matches, key=lambda voice: (_primary(voice.language) != _primary(language), len(voice.id))):
-        if all(offered()[known].identifier != voice.identifier for known in ids):
-            ids.append(voice.id)
-    if not ids:
+    listed = [voice for voice in offered().values() if voice.id == voice.identifier.rsplit("/", 1)[-1].lower()]
+    matches = [
+        voice
+        for voice in listed
+        if _primary(voice.language) == _primary(language) or (script and script in scripts_of(voice.language))
+    ]
+    if not matches:
         return " No built-in voice speaks that language."
-    named = ", ".join(f"{one} ({offered()[one].language})" for one in ids[:6])
+    matches.sort(key=lambda voice: (_primary(voice.language) != _primary(language), len(voice.id)))
+    named = ", ".join(f"{voice.id} ({voice.language})" for voice in matches[:_NUM_NAMED])
     return f" Voices that would do: {named}."
 
 

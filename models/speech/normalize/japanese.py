@@ -126,8 +126,11 @@ def _kakasi() -> Any:
 
 
 def readings(text: str) -> list[tuple[str, str]]:
-    """Segments of ``text`` in order, each with its reading in hiragana as it is pronounced."""
-    pairs = []
+    """Segments of ``text`` in order, each with its reading in hiragana as it is pronounced.
+
+    What is no Japanese word stays as it is.
+    """
+    pairs: list[tuple[str, str]] = []
     for row in _kakasi().convert(text):
         original, kana = row["orig"], row["hira"]
         # "今日は" is nearly always "today", not the greeting, which is written in kana.
@@ -137,8 +140,8 @@ def readings(text: str) -> list[tuple[str, str]]:
         kana = _GREETINGS.get(kana, kana) if original == kana else kana
         if original == kana and pairs:
             kana = _PARTICLES.get(kana, kana)
-        pairs.append((original, _without_length_marks(kana)))
-    return pairs
+        pairs.append((original, _without_length_marks(kana).strip() or original))
+    return pairs if "".join(original for original, _ in pairs) == text else [(text, text)]
 
 
 def _without_length_marks(kana: str) -> str:
