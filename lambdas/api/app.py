@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import traceback
 from typing import Any, Final
-
-os.environ.setdefault("POWERTOOLS_TRACE_DISABLED", "1")  # there is no X-Ray daemon outside Lambda
 
 from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.api_gateway import Route

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -72,7 +72,7 @@ def _operation(values: Mapping[str, Any], path: str, method: str, operation: Map
             right.append(f"<h4>Answer {status}</h4>" + _code(example))
             right.append(f"<details><summary>Fields</summary>{_table(_rows(values, answer))}</details>")
             break
-    about = f"<p>{_inline(operation['description'])}</p>" if operation.get("description") else ""
+    about = f"<p>{_inline(operation['description'])}</p>" if "description" in operation else ""
     return (
         f'<article id="{operation["operationId"]}"><h3><span class="method {method}">{method.upper()}</span>'
         f'<span class="where">{escape(path)}</span><span class="what">{escape(operation["summary"])}</span></h3>'
@@ -165,8 +165,8 @@ def _kind(schema: Mapping[str, Any]) -> str:
     kind = str(schema.get("format") or schema.get("type") or "object")
     if kind == "array":
         return f"list of {_kind(schema.get('items', {}))}"
-    low, high = schema.get("minimum"), schema.get("maximum")
-    if low is not None and high is not None:
+    if "minimum" in schema and "maximum" in schema:
+        low, high = schema["minimum"], schema["maximum"]
         return f"{kind}, {low:g} to {high:g}" if high < 1e6 else f"{kind}, from {low:g}"
     return kind
 
@@ -226,7 +226,7 @@ def _json_schema_of(holder: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return None if content is None else dict(content["schema"])
 
 
-def _table(rows: Iterator[str] | Sequence[str]) -> str:
+def _table(rows: Iterable[str]) -> str:
     return f"<table>{''.join(rows)}</table>"
 
 
