@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache
 from typing import Final
 
 import regex
 
-from models.speech.normalize import codes, japanese
-from models.speech.normalize.calendar import Calendar
+from models.speech.normalize import japanese
 from models.speech.normalize.language import rules_of
 from models.speech.normalize.markup import without_markup
-from models.speech.normalize.quantities import Quantities, count, counted
-from models.speech.normalize.reader import END, LETTER, START, Reader
+from models.speech.normalize.reader import LETTER
+from models.speech.normalize.rules import table
 
 
 class Kind(Enum):
@@ -36,8 +34,6 @@ class Piece:
     end: int
     glued: bool = False
 
-
-Handler = Callable[[Reader, "regex.Match[str]"], "str | None"]
 
 _UNSPACED: Final = r"[\p{Han}\p{Hiragana}\p{Katakana}ー々〆ヶ]"
 _WORD: Final = (
@@ -113,12 +109,12 @@ def _read(seen: str, language: str) -> list[Piece]:
     """Pieces whose reading differs from their writing; the earlier rule wins, then the earlier place."""
     taken = bytearray(len(seen))
     found = []
-    for pattern, reader, handler in _rules(language):
+    for pattern, read in table(language):
         for match in pattern.finditer(seen):
             start, end = match.span()
             if start == end or any(taken[start:end]):
                 continue
-            spoken = handler(reader, match)
+            spoken = read(match)
             if spoken is None:
                 continue
             written = seen[start:end]
@@ -130,7 +126,7 @@ def _read(seen: str, language: str) -> list[Piece]:
                 spoken = regex.sub(
                     _UNSPACED + "+", lambda run: "".join(k for _, k in japanese.readings(run[0])), spoken
                 )
-            found.append(Piece(Kind.WORD, spoken, start, end, _is_joined(seen, start, reader)))
+            found.append(Piece(Kind.WORD, spoken, start, end, _is_joined(seen, start, language)))
     return found
 
 
@@ -176,9 +172,9 @@ def _glued(seen: str, at: int) -> bool:
     )
 
 
-def _is_joined(seen: str, start: int, reader: Reader) -> bool:
+def _is_joined(seen: str, start: int, language: str) -> bool:
     """The same for a reading: in Chinese and Korean it is written to the sign before it."""
-    if start == 0 or reader.rules.tag not in ("zh", "ko"):
+    if start == 0 or language.split("-")[0] not in ("zh", "ko"):
         return False
     return bool(regex.match(rf"{_UNSPACED}|\p{{Hangul}}", seen[start - 1]))
 
@@ -231,121 +227,3 @@ def _ends_sentence(seen: str, piece: Piece, language: str) -> bool:
     rest = seen[piece.end :]
     last = not rest.strip() or rest.lstrip(" ")[:1] == "\n"
     return last or (written in rules.final and bool(regex.match(r"\s+\p{Lu}", rest)))
-
-
-_Rule = tuple["regex.Pattern[str]", Reader, Handler]
-
-
-@cache
-def _rules(language: str) -> tuple[_Rule, ...]:
-    rules = rules_of(language)
-    if rules is None:  # numbers and dates are left to the voice
-        reader = Reader(language, rules_of("en"))  # type: ignore[arg-type]
-        table = [*_for_every_language(), *_INITIALS]
-        return tuple((regex.compile(pattern), reader, handler) for pattern, handler in table)
-    reader = Reader(language, rules)
-    quantities, calendar = Quantities(reader), Calendar(reader)
-    numbers = [
-        (calendar.iso, calendar.date),
-        (calendar.numeric, calendar.date),
-        (calendar.day_month, calendar.date),
-        (calendar.month_day, calendar.date),
-        (calendar.month_year, calendar.date),
-        (calendar.short, calendar.date),
-        (calendar.russian_year, calendar.year_of),
-        (codes.LONG_PHONE, codes.phone),
-        (codes.PHONE, codes.phone),
-        (quantities.money_before, quantities.money),
-        (quantities.money_after, quantities.money),
-        (calendar.time_range, calendar.clock),
-        (calendar.time, calendar.clock),
-        (calendar.dotted_time, calendar.clock),
-        (calendar.hour, calendar.clock),
-        (codes.VERSION, codes.version),
-        (codes.NUMBER_SIGN, codes.number_sign),
-        (calendar.ordinal, calendar.place),
-        (quantities.fraction, quantities.fractional),
-        *((pattern, count) for pattern in counted(reader)),
-        *([(quantities.decade, quantities.decades)] if rules.tag == "en" else []),
-        (quantities.product, quantities.multiplied),
-        (quantities.measure, quantities.measured),
-        *_abbreviations(reader),
-        (quantities.multiple, quantities.times),
-        (quantities.range, quantities.ranged),
-        (quantities.ratio, quantities.compared),
-        (quantities.bare_fraction, quantities.fraction_alone),
-        (codes.CODE, codes.code),
-        (codes.NAME_WITH_DIGITS, codes.code),
-        (quantities.plain, quantities.number),
-        (rf"{START}\d+{END}|\d+", _digits),
-        (_SPAN, _to),
-        (_DOT, _dot),
-        (r"(?<=[\p{L}\p{N}%€$°])/(?=\p{L})", _per),
-        *_signs(reader),
-        *_INITIALS,
-    ]
-    table = [*_for_every_language(), *numbers]
-    return tuple((regex.compile(pattern), reader, handler) for pattern, handler in table)
-
-
-# A dash between two quantities that other rules have read: 8am-5pm, 50%-60%, 8月8日—18日.
-_SPAN: Final = (
-    r"(?<=[\p{N}%‰℃°€$£¥日月年号点分時天]|\b[ap]\.?m\.?|\b[AP]M|\d[AaPp]\.?[Mm]\.?) ?[-–—~〜～] ?(?=[$€£¥￥]?\d)"
-)
-# A dot that belongs to a name: .NET, Node.js.
-_DOT: Final = (
-    r"(?<![\p{L}\p{N}.])\.(?=\p{L})"
-    r"|(?<=[\p{L}\p{N}])\.(?=(?:js|ts|py|md|pdf|docx?|xlsx?|mp[34]|jpe?g|png|gif|zip|exe|csv|html?|css|json|txt)(?![\p{L}\p{N}]))"
-)
-
-
-def _for_every_language() -> list[tuple[str, Handler]]:
-    return [
-        (codes.EMAIL, codes.email),
-        (codes.LINK, codes.web),
-        (codes.WEB, codes.web),
-        (codes.HASHTAG, codes.hashtag),
-        (codes.HANDLE, codes.handle),
-    ]
-
-
-def _abbreviations(reader: Reader) -> list[tuple[str, Handler]]:
-    table = reader.rules.abbreviations
-    if not table:
-        return []
-    forms = "|".join(regex.escape(form, literal_spaces=True) for form in sorted(table, key=len, reverse=True))
-    return [(rf"(?<![\p{{L}}\p{{N}}])(?:{forms})(?![\p{{L}}\p{{N}}])", lambda _, match: table[match[0]])]
-
-
-def _signs(reader: Reader) -> list[tuple[str, Handler]]:
-    table = reader.rules.signs
-    forms = "|".join(regex.escape(sign) for sign in table)
-    return [(forms, lambda _, match: table[match[0]])] if forms else []
-
-
-def _initialism(_: Reader, match: regex.Match[str]) -> str:
-    return " ".join(letter for letter in match[0] if letter.isalpha())
-
-
-def _digits(reader: Reader, match: regex.Match[str]) -> str:
-    return reader.numbers.digits(match[0]) if len(match[0]) > 4 else reader.numbers.code(match[0])
-
-
-def _to(reader: Reader, _: regex.Match[str]) -> str | None:
-    return reader.rules.to or None
-
-
-def _dot(reader: Reader, _: regex.Match[str]) -> str:
-    return reader.rules.dot
-
-
-def _per(reader: Reader, match: regex.Match[str]) -> str | None:
-    """Per month after an amount; a slash between words is not read."""
-    before = match.string[max(match.start() - 1, 0)]
-    return reader.rules.per or None if before.isdigit() or before in "%€$°" else None
-
-
-_INITIALS: Final[list[tuple[str, Handler]]] = [
-    (r"(?<![\p{L}\p{N}])(?:\p{L}\.){2,}(?![\p{L}\p{N}])", _initialism),
-    (r"(?<![\p{L}\p{N}])\p{Lu}\.(?= ?\p{Lu}\.)|(?<=\p{Lu}\. ?)\p{Lu}\.(?= \p{Lu})", _initialism),
-]
