@@ -160,19 +160,21 @@ def _is_sound(sign: str) -> bool:
 def _sounds(starts: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
     """Signs as phonemes: length and marks belong to what they follow, diphthongs are one."""
     out: list[tuple[str, int]] = []
-    stressed = False
+    stress: int | None = None
     for sign, at in starts:
         if sign and sign in _STRESS:
-            stressed = True
+            stress = at
         elif sign == "" or sign in _PAUSES:
             out.append(("", at))
         elif sign.isspace():
             continue  # the phoneme before it sounds on
-        elif out and _continues(out[-1][0], sign, stressed=stressed):
+        elif out and _continues(out[-1][0], sign, stressed=stress is not None):
             out[-1] = (out[-1][0] + sign, out[-1][1])
+        elif stress is not None:  # half of its mark is sounded already, by the same alignment
+            out.append((sign, min((stress + at) // 2 + _FRAME, at + _FRAME)))
+            stress = None
         else:
             out.append((sign, at))
-            stressed = False
     return [one for one, after in pairwise([*out, ("", -1)]) if one[0] or after[0] or after[1] < 0]
 
 

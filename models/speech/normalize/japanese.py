@@ -1,4 +1,7 @@
-"""Japanese: number words in kana with their sound changes, and kanji to kana, which espeak-ng cannot read."""
+"""Japanese: number words in kana with their sound changes, and kanji to kana, which espeak-ng cannot read.
+
+The only module that touches pykakasi, which is GPL-3.0 and comes with the extra ``speech``.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ from functools import cache
 from typing import Any, Final
 
 import regex
+
+from services.domain.errors import Unavailable
 
 DIGITS: Final = ("ゼロ", "いち", "に", "さん", "よん", "ご", "ろく", "なな", "はち", "きゅう")
 _HUNDREDS: Final = {1: "ひゃく", 3: "さんびゃく", 6: "ろっぴゃく", 8: "はっぴゃく"}
@@ -120,8 +125,14 @@ _GREETINGS: Final = {
 
 @cache
 def _kakasi() -> Any:
-    import pykakasi
-
+    try:
+        import pykakasi
+    except ImportError as error:
+        raise Unavailable(
+            "Japanese needs pykakasi, which is not installed; run `pip install 'spokesmodel[speech]'`.",
+            code="voice_not_installed",
+            retryable=False,
+        ) from error
     return pykakasi.kakasi()  # type: ignore[no-untyped-call]
 
 
