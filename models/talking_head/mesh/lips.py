@@ -176,8 +176,9 @@ def mouth_fields(frame: LipFrame, grid: Grid, outline: Field) -> tuple[Field, Fi
 
     inside = np.exp(-(u**4) / 0.8)
     swell = 0.1 * inside
-    pucker_up = -swell * np.exp(-(((over - 0.22) / 0.3) ** 2))
-    pucker_down = swell * np.exp(-(((under - 0.28) / 0.35) ** 2))
+    # Lips grow thicker outward; their inner edges stay, or rounded vowels would be more open than planned.
+    pucker_up = -swell * np.exp(-(((over - 0.22) / 0.3) ** 2)) * (1 - np.exp(-((over / 0.14) ** 2)))
+    pucker_down = swell * np.exp(-(((under - 0.28) / 0.35) ** 2)) * (1 - np.exp(-((under / 0.14) ** 2)))
 
     teeth_up = -0.12 * opening_profile(u) * np.exp(-((over / 0.35) ** 2))
     teeth_down = -0.14 * inside * np.exp(-(((under - 0.32) / 0.25) ** 2))  # the lower lip rolls in
