@@ -137,13 +137,14 @@ def _helpers() -> HelperPool:
 def _marked_up(sentence: Sentence, voices_of: dict[str, str], suffix: str) -> tuple[str, list[tuple[int, int]]]:
     """The text with voice changes around foreign runs, and (offset in it, characters inserted up to there)."""
     out, at, inserted = "", 0, [(0, 0)]
+    plain = sentence.spoken.replace("&", " ") if sentence.foreign else sentence.spoken  # it is SSML then
     for run in sentence.foreign:
         tag = f'<voice name="{voices_of[run.language]}{suffix}">'
         for upto, mark in ((run.spoken_start, tag), (run.spoken_end, "</voice>")):
-            out += sentence.spoken[at:upto] + mark
+            out += plain[at:upto] + mark
             at = upto
             inserted.append((len(out), inserted[-1][1] + len(mark)))
-    return out + sentence.spoken[at:], inserted
+    return out + plain[at:], inserted
 
 
 def _without(inserted: list[tuple[int, int]], offset: int) -> int:

@@ -45,6 +45,8 @@ _LEAST_OWN_SHARE: Final = 0.2
 @cache
 def script_of(sign: str) -> str | None:
     """ISO 15924 code of a letter's script; None for digits, marks and whatever all scripts share."""
+    if len(plain := unicodedata.normalize("NFKC", sign)) == 1:
+        sign = plain
     if not unicodedata.category(sign).startswith("L"):
         return None
     word = unicodedata.name(sign, "").split(" ")[0]

@@ -17,7 +17,7 @@ from models.speech.normalize import speakable
 from models.speech.pitch import factor_of, median_f0_hz, shifted
 from models.speech.scripts import is_readable, main_script, reader_of, scripts_of, with_foreign_runs
 from models.speech.sentence import Sentence
-from models.speech.utterance import Clip, join
+from models.speech.utterance import Clip, join, nothing_to_say
 from services.domain.errors import ContentRejected, InvalidRequest, NotFound, Unavailable
 from services.domain.video import VoiceSettings
 from services.ports.speech import Speech
@@ -206,11 +206,7 @@ def sentences_of(text: str, language: str, voice: VoiceSettings) -> tuple[Senten
     """
     sentences = speakable(text, language=language, pronunciations=voice.pronunciations)
     if not sentences:
-        raise ContentRejected(
-            "The text has no word that can be spoken: it is empty or has only punctuation, emoji or markup.",
-            code="nothing_to_say",
-            param="text",
-        )
+        raise nothing_to_say()
     return tuple(with_foreign_runs(sentence, language) for sentence in sentences)
 
 

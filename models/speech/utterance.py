@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from models.speech.phonemes import is_modifier, starts_with_closure
 from models.speech.sentence import Sentence, Token
+from services.domain.errors import ContentRejected
 from services.domain.timeline import Phoneme, SpeechTimeline, TimelineSource, Word
 
 LEAD_S: Final = 0.1  # silence before the first and after the last word: the mouth starts and ends closed
@@ -66,6 +67,15 @@ class _Part:
     gap_s: float
 
 
+def nothing_to_say() -> ContentRejected:
+    """The refusal of a text without a word that can be spoken."""
+    return ContentRejected(
+        "The text has no word that can be spoken: it is empty or has only punctuation, emoji or markup.",
+        code="nothing_to_say",
+        param="text",
+    )
+
+
 def join(
     text: str,
     spoken: Iterable[tuple[Sentence, Clip]],
@@ -83,6 +93,9 @@ def join(
         spoken: Sentences with their sound; consumed one by one.
         gain: Factor on the samples; what would exceed full scale is limited softly.
         bursts: The engine reports p, t, k at their burst; their closure is looked up in the sound.
+
+    Raises:
+        ContentRejected: ``nothing_to_say``: the voice has no sound for any of it.
     """
     parts = []
     for sentence, clip in spoken:
@@ -90,6 +103,8 @@ def join(
         part = _part(sentence, clip, gap_s=gap_s, rate=sample_rate_hz, bursts=bursts)
         if part is not None:
             parts.append(part)
+    if not parts:
+        raise nothing_to_say()
     total = round(LEAD_S * sample_rate_hz)
     for index, part in enumerate(parts):
         gap_s = part.gap_s if index + 1 < len(parts) else TAIL_S + pause_s

@@ -83,6 +83,9 @@ def _plain_sign() -> Callable[[str], str]:
             return " "
         if "\uff01" <= sign <= "\uff5e" and sign not in _FULL_WIDTH_MARKS:  # full-width Latin
             return chr(ord(sign) - 0xFEE0)
+        if "\u2100" <= sign <= "\u214f" or "\u2460" <= sign <= "\u24ff" or "\U0001d400" <= sign <= "\U0001d7ff":
+            letter = unicodedata.normalize("NFKC", sign)  # 𝓯𝓪𝓷𝓬𝔂, ①
+            return letter if len(letter) == 1 else sign
         return sign
 
     return plain

@@ -75,10 +75,10 @@ class Quantities:
         self.money_after = rf"{START}{rest}[ \u00a0\u202f]?(?P<sign>{_SIGN}|(?:{_CODE})(?![\p{{L}}]))(?!\d)(?!{LETTER})"
         self.measure = (
             rf"(?:(?<![\p{{L}}\p{{N}}%°℃€$£¥])(?P<minus>-))?{START}(?P<a>{number})(?:{_BETWEEN}(?P<b>{number}))?"
-            rf"[ \u00a0\u202f]?(?P<unit>{unit})(?![\p{{L}}\p{{N}}])"
+            rf"[ \u00a0\u202f]?(?P<unit>{unit})(?:(?<=[%‰℃℉])(?!\d)|(?![\p{{L}}\p{{N}}]))"
         )
-        if not self._rules.spaced or self._rules.tag in ("ja", "ko"):
-            self.measure = self.measure.removesuffix(r"(?![\p{L}\p{N}])") + rf"(?![\d])(?!{LETTER})"
+        if not self._rules.spaced or self._rules.tag in ("ja", "ko"):  # words follow units without a space
+            self.measure = self.measure.replace(r"(?![\p{L}\p{N}]))", rf"(?!\d)(?!{LETTER}))")
         self.range = rf"{START}(?P<a>{number}){_BETWEEN}(?P<b>{number}){magnitude}{END}"
         self.product = (
             rf"{START}(?P<a>{number}) ?[x×] ?(?P<b>{number})(?: ?[x×] ?(?P<c>{number}))?"

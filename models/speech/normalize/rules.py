@@ -101,7 +101,8 @@ def _abbreviations(reader: Reader) -> list[tuple[str, Handler]]:
 
 def _signs(reader: Reader) -> list[tuple[str, Handler]]:
     names = reader.rules.signs
-    forms = "|".join(regex.escape(sign) for sign in names)
+    # Some signs mean something only before a number: ~5, <3 GB.
+    forms = "|".join(regex.escape(sign) + (r"(?=\s?\d)" if sign in "~≈<>" else "") for sign in names)
     return [(forms, lambda _, match: names[match[0]])] if forms else []
 
 

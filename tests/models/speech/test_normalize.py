@@ -43,6 +43,10 @@ ENGLISH = {
     "GET IT FOR FREE NOW": "get it for free now.",
     "Node.js and .NET": "Node dot js and dot NET.",
     "$9.99/month": "nine dollars and ninety-nine cents per month.",
+    "~5 to 7, ~nice~, 50%OFF, 6 ÷ 2 = 3": (
+        "about five to seven, nice, fifty percent OFF, six divided by two equals three."
+    ),
+    "𝓯𝓪𝓷𝓬𝔂 𝔘𝔫𝔦 ①": "fancy Uni one.",
     "007 and .5 and 1,000,000": "zero zero seven and point five and one million.",
 }
 
