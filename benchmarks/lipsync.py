@@ -11,31 +11,47 @@ import numpy as np
 
 from benchmarks.lips import Curve, best_lag, correlation, pictures_of, seen_lips
 from benchmarks.measure import Row
+from models import weights
+from models.speech import synthesizer
 from models.speech.acoustics import levels_db
 from models.speech.recording import timeline_of_recording
 from models.talking_head.film import FilmInputs, make_video, speak
 from models.talking_head.mouth_curve import plan_mouth
 from models.talking_head.tracks import MouthTrack
+from models.talking_head.visemes import Viseme, visemes_of
 from models.video.audio import load_audio
 from services.domain.brief import Script, WriterKind
 from services.domain.storyboard import BackgroundShot, PresenterShot, SpeechShot, Storyboard
+from services.domain.timeline import SpeechTimeline
 from services.domain.video import Aspect, BackgroundKind, FrameSettings, SubtitleMode, VoiceSettings
 
 DATA = Path(os.environ.get("SPOKESMODEL_TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 
 PORTRAITS = (
     "man_shirt_ai.png",
-    "man_beard_bald.jpg",
     "woman_smile_tilt.jpg",
     "asian_woman_ai.png",
-    "dark_woman_afro.png",
-    "old_woman.png",
+    "woman_neutral.jpg",
+    "astronaut.png",
+    "painting_moustache.png",
 )
+# The detector itself sees small openings badly in a beard and in a dark painting: told, not promised.
+HARD_TO_READ = ("man_beard_bald.jpg", "dark_woman_afro.png", "man_glasses.png")
 TEXTS = {
     "en-us": "Bold people make a perfect pair. Please bring my mother a big blue bag of apples, from Monday to Friday.",
     "de": "Meine Damen und Herren, bitte probieren Sie unser bestes Brot. Am Abend kommt Papa mit dem Baby.",
     "fr": "Bonjour Madame, voici un beau pull blanc pour bébé. Maman prépare un bon repas pour Paul.",
     "cmn": "爸爸妈妈买了白色的苹果，明天办公室门口没有人，我们慢慢跑步吧。",
+}
+READINGS = {
+    "en_libri_16k.wav": "and mister john dashwood had then leisure to consider how much there might be prudently in "
+    "his power to do for them",
+    "en_libri.mp3": "had he married a more amiable woman he might have been made still more respectable than he was",
+    "en_lj_22k.wav": "unless a system is established for the frequent formal review of activities thereunder. "
+    "in this regard",
+    "en_cards_clipped_16k.wav": "eight of spades four of clubs seven of hearts",
+    "en_jfk_44k_stereo.flac": "And so my fellow Americans, ask not what your country can do for you, ask what you can "
+    "do for your country",
 }
 # Its sound comes 0.28 s after its picture: every measure of the sound fits best there, and the mouth is visibly
 # open before anything is heard.
@@ -59,7 +75,7 @@ def rows() -> list[Row]:
     """Plan against picture, and both against a person; nothing where the real data is absent."""
     if not DATA.is_dir():
         return [Row(what="lip sync", value="not measured", note=f"{DATA} is absent")]
-    return [*_plan_rows(), *_human_rows()]
+    return [*_plan_rows(), *_human_rows(), *_recording_rows()]
 
 
 def sync_of(portrait: Path, text: str, voice: str, *, fps: int = 25, height_px: int = 512) -> Sync:
@@ -89,6 +105,7 @@ def _plan_rows() -> list[Row]:
         for name in PORTRAITS
         for voice, text in TEXTS.items()
     }
+    hard = {name: sync_of(DATA / "portraits" / name, TEXTS["en-us"], "en-us") for name in HARD_TO_READ}
     worst = min(found, key=lambda key: found[key].r)
     latest = max(found, key=lambda key: abs(found[key].lag_s))
     r = [one.r for one in found.values()]
@@ -125,6 +142,12 @@ def _plan_rows() -> list[Row]:
             + "; " * bool(missed)
             + missed,
         ),
+        Row(
+            what="the same r where the detector reads badly (beard, dark painting, turned face)",
+            value=", ".join(f"{one.r:.2f}" for one in hard.values()),
+            note=f"{', '.join(hard)}; closures {sum(one.closures_seen for one in hard.values())} of "
+            f"{sum(one.closures for one in hard.values())}; English",
+        ),
     ]
 
 
@@ -148,7 +171,8 @@ def _human_rows() -> list[Row]:
     by_width = correlation(own.width, plan.width.astype(float), offset)
     note = (
         f"{SPEAKER}, source of the times: {timeline.source.value}; the file's sound is {-1000 * offset_s:.0f} ms late "
-        "by the loudness's own best fit, which all rows use"
+        "by the loudness's own best fit, which all rows use; at the file's own times the plan has "
+        f"{correlation(own.gap, plan.aperture.astype(float)):.2f}, the loudness {correlation(own.gap, loudness):.2f}"
     )
     return [
         Row(
@@ -167,6 +191,75 @@ def _human_rows() -> list[Row]:
         ),
         Row(what="against a human: planned mouth width and the speaker's own, r", value=f"{by_width:.2f}"),
     ]
+
+
+def _recording_rows() -> list[Row]:
+    """Recognised phones against the aligned transcript, and alignment against a voice that knows its own times."""
+    classes, apertures = [], []
+    for name, transcript in READINGS.items():
+        audio = load_audio(DATA / "speech" / name, max_duration_s=60, name=name)
+        aligned, heard = (
+            timeline_of_recording(audio.samples, audio.sample_rate_hz, language="en", transcript=text)
+            for text in (transcript, None)
+        )
+        num_frames = int(aligned.duration_s * 25)
+        plans = [
+            plan_mouth(one, audio.samples, audio.sample_rate_hz, num_frames=num_frames, fps=25).aperture
+            for one in (aligned, heard)
+        ]
+        apertures.append(float(np.corrcoef(*plans)[0, 1]))
+        classes.append(_agreement(aligned, heard))
+    rows = [
+        Row(
+            what="phone recognition against the aligned transcript: frames of the same mouth shape",
+            value=f"{min(classes):.2f} to {max(classes):.2f}, median {np.median(classes):.2f}",
+            note=f"{len(READINGS)} English readers and speakers, 8 classes of lips, 100 frames a second",
+        ),
+        Row(
+            what="aperture planned from recognised phones against that from the transcript, r",
+            value=f"{min(apertures):.2f} to {max(apertures):.2f}, median {np.median(apertures):.2f}",
+        ),
+    ]
+    if not weights.is_present("piper-joe"):
+        return rows
+    speech = synthesizer("piper-joe").synthesize(TEXTS["en-us"], VoiceSettings(voice_id="piper-joe"))
+    found = timeline_of_recording(speech.samples, speech.sample_rate_hz, language="en", transcript=TEXTS["en-us"])
+    times = {word.char_start: word.start_s for word in found.words}
+    errors = [1000 * abs(times[word.char_start] - word.start_s) for word in speech.timeline.words]
+    rows.append(
+        Row(
+            what="starts of words, aligned transcript against the neural voice's own times",
+            value=f"mean {np.mean(errors):.0f} ms, worst {max(errors):.0f} ms",
+            note=f"{len(errors)} words of piper-joe",
+        )
+    )
+    return rows
+
+
+def _agreement(one: SpeechTimeline, other: SpeechTimeline) -> float:
+    """Share of the hundredths of a second in which both timelines show the same class of lips."""
+    shapes = [_shapes(timeline) for timeline in (one, other)]
+    return float(np.mean([a == b for a, b in zip(*shapes, strict=True)]))
+
+
+def _shapes(timeline: SpeechTimeline) -> list[str]:
+    shapes = ["rest"] * int(timeline.duration_s * 100)
+    for phoneme in timeline.phonemes:
+        visemes = visemes_of(phoneme.symbol)
+        if visemes:
+            for at in range(int(phoneme.start_s * 100), min(int(phoneme.end_s * 100), len(shapes))):
+                shapes[at] = _shape(visemes[0])
+    return shapes
+
+
+def _shape(viseme: Viseme) -> str:
+    if viseme.closure:
+        return "closed"
+    if viseme.teeth > 0.5:
+        return "lip to teeth"
+    if viseme.vowel:
+        return "round" if viseme.pucker > 0.4 else "wide open" if viseme.aperture > 0.3 else "open"
+    return "round consonant" if viseme.pucker > 0.3 else "consonant"
 
 
 def _storyboard(speech: SpeechShot, *, fps: int, height_px: int) -> Storyboard:
