@@ -79,6 +79,30 @@ def track_face(
     return FaceTrack(landmarks=tuple(landmarks), num_faces=num_faces, face=chosen)
 
 
+def require_face(
+    finder: FaceFinder,
+    pictures: Iterable[tuple[NDArray[np.uint8], float]],
+    face: int | None,
+    *,
+    check_canceled: Callable[[], None],
+) -> None:
+    """Return at the first of ``pictures`` that shows a face; searched as ``track_face`` does.
+
+    Raises:
+        ContentRejected: ``face_not_found`` when no frame shows one, ``face_index``, ``face_too_small``.
+    """
+    searched_s = -_SEARCH_EVERY_S
+    for picture, time_s in pictures:
+        check_canceled()
+        if time_s - searched_s >= _SEARCH_EVERY_S:
+            searched_s = time_s
+            boxes = finder.find(picture)
+            if boxes:
+                choose_face(boxes, face)
+                return
+    choose_face([], face)  # raises face_not_found
+
+
 def _look_back(finder: FaceFinder, unseen: deque[NDArray[np.uint8]], landmarks: list[FaceLandmarks | None]) -> None:
     """Fill in the frames before a face was found: searches are seldom, so it came up to a few frames earlier."""
     current = landmarks[-1]

@@ -1,7 +1,7 @@
 """A storyboard becomes files: the stages of the talking head in their order.
 
-speech -> face track -> mouth curve and head motion -> face renderer -> subtitles -> encoder. Frames stream: one frame
-is in memory at a time, whatever the length. Each stage is replaceable; a neural renderer takes the place of
+face -> speech -> face track -> mouth curve and head motion -> face renderer -> subtitles -> encoder. Frames stream: one
+frame is in memory at a time, whatever the length. Each stage is replaceable; a neural renderer takes the place of
 ``MeshRenderer`` and nothing else changes.
 """
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from models.talking_head.head_motion import plan_head
 from models.talking_head.mouth_curve import plan_mouth
-from models.talking_head.scene import FilmSettings, Scene, open_scene
+from models.talking_head.scene import FilmSettings, Scene, open_presenter
 from models.talking_head.tracks import HeadTrack, MouthTrack
 from models.video.audio import load_audio
 from models.video.poster import write_poster
@@ -42,8 +42,9 @@ Samples = NDArray[np.float32]
 _TAIL_S: Final = 0.4  # a film that ends with its last sound looks cut off
 _PROGRESS_EVERY: Final = 10  # frames
 # Where an attempt's time goes, for a progress bar that moves evenly.
+_FACE_SHARE: Final = 0.05
 _SPEECH_SHARE: Final = 0.1
-_FACE_SHARE: Final = 0.2
+_PREPARED_SHARE: Final = 0.2  # with a video's face followed through it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,14 +122,19 @@ def make_video(
         EngineFailed: ``empty_output``, ``damaged_output``.
     """
     storyboard = inputs.storyboard
-    on_progress("speech", 0.0)
+    # The presenter first: a picture that cannot be used is told before a long speech is made for it.
+    on_progress("face", 0.0)
+    scene_of = open_presenter(inputs.presenter, _film_settings(inputs), check_canceled=check_canceled)
+    check_canceled()
+
+    on_progress("speech", _FACE_SHARE)
     sound = speak(inputs)
     check_canceled()
 
-    on_progress("face", _SPEECH_SHARE)
+    on_progress("face", _FACE_SHARE + _SPEECH_SHARE)
     fps = storyboard.frame.fps
     num_frames = max(1, ceil(sound.duration_s * fps - 1e-6))
-    scene = open_scene(inputs.presenter, _film_settings(inputs), num_frames=num_frames, check_canceled=check_canceled)
+    scene = scene_of(num_frames)
     check_canceled()
 
     mouth = plan_mouth(sound.timeline, sound.samples, sound.sample_rate_hz, num_frames=num_frames, fps=fps)
@@ -142,7 +148,7 @@ def make_video(
 
     def progress(done: int) -> None:
         check_canceled()
-        on_progress("render", _FACE_SHARE + (1 - _FACE_SHARE) * done / num_frames)
+        on_progress("render", _PREPARED_SHARE + (1 - _PREPARED_SHARE) * done / num_frames)
 
     files = {"video": out_dir / "video.mp4", "poster": out_dir / "poster.jpg"}
     facts = _render(files, scene, sound, mouth, head, burner, fps=fps, progress=progress)

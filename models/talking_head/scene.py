@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from models.perception.face import FaceLandmarks
 from models.perception.faces import FaceFinder, choose_face
 from models.perception.person import person_matte
-from models.talking_head.face_track import FaceTrack, track_face
+from models.talking_head.face_track import FaceTrack, require_face, track_face
 from models.talking_head.mesh.engine import MeshRenderer, MeshState
 from models.talking_head.tracks import HeadTrack, MouthTrack
 from models.video.background import BackgroundComposer
-from models.video.framing import FramePlan, head_box, plan_frame
+from models.video.framing import FramePlan, HeadBox, head_box, plan_frame
 from models.video.picture import PictureSource
 from models.video.source import SourceFrame, VideoSource, open_source
 from models.video.yuv import rgb_to_i420
@@ -30,6 +30,7 @@ from services.domain.video import Aspect, Background, FrameSettings
 Frame = NDArray[np.uint8]
 Matte = NDArray[np.float32]
 
+_HEAD_SEARCH_PX: Final = 1600  # long side; hair is measured to a pixel of it
 _MATTE_MEMORY: Final = 0.4  # share of the frame before in a video's matte, against flicker
 _WARNINGS: Final[Mapping[str, str]] = {
     "turned_face": "The face is turned away by more than 25 degrees: its motion was softened.",
@@ -71,8 +72,10 @@ class Scene(Protocol):
         ...
 
 
-def open_scene(path: Path, settings: FilmSettings, *, num_frames: int, check_canceled: Callable[[], None]) -> Scene:
-    """The presenter at ``path``, found, framed and laid on the background.
+def open_presenter(path: Path, settings: FilmSettings, *, check_canceled: Callable[[], None]) -> Callable[[int], Scene]:
+    """The presenter at ``path`` with a face found in it; the scene follows once the number of frames is known.
+
+    What cannot be used is refused here, before anybody speaks.
 
     Raises:
         ContentRejected: See ``models.video.source.open_source``, ``models.perception.faces.choose_face`` and
@@ -85,8 +88,15 @@ def open_scene(path: Path, settings: FilmSettings, *, num_frames: int, check_can
         name="the presenter's file",
     )
     if isinstance(source, PictureSource):
-        return _picture_scene(source, settings)
-    return _video_scene(source, settings, num_frames, check_canceled)
+        scene = _picture_scene(source, settings)
+        return lambda num_frames: scene
+    require_face(face_finder(), source.frames(), settings.face, check_canceled=check_canceled)
+    return lambda num_frames: _video_scene(source, settings, num_frames, check_canceled)
+
+
+def open_scene(path: Path, settings: FilmSettings, *, num_frames: int, check_canceled: Callable[[], None]) -> Scene:
+    """The presenter at ``path``, found, framed and laid on the background; raises as ``open_presenter``."""
+    return open_presenter(path, settings, check_canceled=check_canceled)(num_frames)
 
 
 @cache
@@ -137,6 +147,8 @@ class VideoScene:
         self.size = (plan.width, plan.height)
         self.num_faces, self.face = track.num_faces, track.face
         notes = [*source.notes, *plan.notes]
+        if track.num_faces > 1:
+            notes.append(_chosen(track.num_faces, track.face))
         if track.num_faceless:
             notes.append(f"{track.num_faceless} of {source.num_frames} source frames show no face and were left as is.")
         self.notes = tuple(notes)
@@ -178,13 +190,13 @@ def _picture_scene(source: PictureSource, settings: FilmSettings) -> PictureScen
     landmarks = finder.landmarks(source.rgb, faces[face])
     head = None
     if settings.frame.aspect is not Aspect.SOURCE:
-        head = head_box(landmarks, person_matte(source.rgb))
+        head = _head_with_hair(source.rgb, landmarks)
     plan = plan_frame(source.size, head, settings.frame)
     composer = _composer(settings, plan)
     rgb = plan.apply(source.rgb)
     notes = [*source.notes, *plan.notes]
     if len(faces) > 1:
-        notes.append(f"{len(faces)} faces were found; the one that speaks is number {face} from the left, from 0.")
+        notes.append(_chosen(len(faces), face))
     if composer.needs_matte:
         if source.alpha is not None:
             alpha = plan.apply_mask(np.divide(source.alpha, 255, dtype=np.float32))
@@ -207,6 +219,10 @@ def _video_scene(
     return VideoScene(source, track, plan, _composer(settings, plan), fps)
 
 
+def _chosen(num_faces: int, face: int) -> str:
+    return f"{num_faces} faces were found; the one that speaks is number {face} from the left, from 0."
+
+
 def _composer(settings: FilmSettings, plan: FramePlan) -> BackgroundComposer:
     shot = settings.background
     picture = None
@@ -222,6 +238,20 @@ def _composer(settings: FilmSettings, plan: FramePlan) -> BackgroundComposer:
     return BackgroundComposer(
         Background(kind=shot.kind, color=shot.color), width=plan.width, height=plan.height, picture=picture
     )
+
+
+def _head_with_hair(rgb: Frame, landmarks: FaceLandmarks) -> HeadBox:
+    """Where the head is in a picture of any size, looked for in one of bounded size: a matte of 16 MP takes 600 MB."""
+    import cv2
+
+    height, width = rgb.shape[:2]
+    scale = min(1.0, _HEAD_SEARCH_PX / max(height, width))
+    if scale == 1.0:
+        return head_box(landmarks, person_matte(rgb))
+    small = cv2.resize(rgb, (max(1, round(width * scale)), max(1, round(height * scale))), interpolation=cv2.INTER_AREA)
+    points = (landmarks.points * np.float32(scale)).astype(np.float32)
+    head = head_box(replace(landmarks, points=points), person_matte(np.asarray(small, np.uint8)))
+    return HeadBox(**{side: getattr(head, side) / scale for side in ("left", "top", "right", "bottom", "eye_y")})
 
 
 def _in_film(plan: FramePlan, landmarks: FaceLandmarks) -> FaceLandmarks:

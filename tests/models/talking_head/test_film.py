@@ -242,4 +242,4 @@ def test_progress_rises_to_one(tmp_path: Path, portrait: Path) -> None:
     fractions = [fraction for _, fraction in told]
     assert fractions == sorted(fractions)
     assert fractions[-1] == 1.0
-    assert [stage for stage, _ in told][:2] == ["speech", "face"]
+    assert [stage for stage, _ in told][:4] == ["face", "speech", "face", "render"]
