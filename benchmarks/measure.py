@@ -7,6 +7,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +40,14 @@ def cpu_seconds(work: Callable[[], object], *, repetitions: int = 5) -> tuple[fl
 
 
 def peak_memory_mb() -> float:
-    """Most memory that this process ever held, MB (10^6 bytes); Linux reports kibibytes."""
+    """Most memory that this process ever held, MB (10^6 bytes).
+
+    Linux counts a parent's peak into ``ru_maxrss`` of the child that it forks; ``VmHWM`` starts anew with the program.
+    """
+    status = Path("/proc/self/status")
+    if status.is_file():
+        fields = dict(line.split(":", 1) for line in status.read_text().splitlines())
+        return int(fields["VmHWM"].split()[0]) * 1024 / 1e6
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
 
 
