@@ -78,7 +78,7 @@ def load_audio(path: Path, *, max_duration_s: float = 1800.0, name: str | None =
     num_source = 0
     for block in _blocks(path, shown, rate_hz):
         num_source += block.shape[1]
-        _require_short(shown, num_source / rate_hz, max_duration_s)
+        _require_short(shown, num_source / rate_hz, max_duration_s, so_far=True)
         mono = block[0] if weights is None or len(weights) != len(block) else weights @ block
         mixed.append(mono if resampler is None else resampler.resample_chunk(mono))
     if resampler is not None:
@@ -160,10 +160,11 @@ def _wav_data_bytes(path: Path) -> int:
     return 0
 
 
-def _require_short(name: str, duration_s: float, max_duration_s: float) -> None:
+def _require_short(name: str, duration_s: float, max_duration_s: float, *, so_far: bool = False) -> None:
     if duration_s > max_duration_s:
+        lasts = f"over {max_duration_s:g} s" if so_far else f"{duration_s:.1f} s"
         raise ContentRejected(
-            f'"{name}" lasts over {max_duration_s:g} s; at most that is accepted. Cut it, or send it in parts.',
+            f'"{name}" lasts {lasts}; at most {max_duration_s:g} s are accepted. Cut it, or send it in parts.',
             code="audio_too_long",
         )
 
@@ -210,7 +211,7 @@ def _channel_weights(path: Path, name: str, max_duration_s: float) -> NDArray[np
     num_samples = 0
     for block in _blocks(path, name, rate_hz):
         num_samples += block.shape[1]
-        _require_short(name, num_samples / rate_hz, max_duration_s)
+        _require_short(name, num_samples / rate_hz, max_duration_s, so_far=True)
         product = (block @ block.T).astype(np.float64)
         products = product if products is None or products.shape != product.shape else products + product
     if products is None:

@@ -141,10 +141,11 @@ def test_no_sound_track_is_refused_by_name(make_video: Make) -> None:
     assert "Interview.mp4" in caught.value.detail
 
 
-def test_too_long_is_refused(make_wav: Make) -> None:
+def test_too_long_is_refused_with_both_numbers(make_wav: Make) -> None:
     with pytest.raises(ContentRejected) as caught:
         load_audio(make_wav(tone(1.0)), max_duration_s=0.5)
     assert caught.value.code == "audio_too_long"
+    assert "1.0 s" in caught.value.detail
     assert "0.5 s" in caught.value.detail
 
 
