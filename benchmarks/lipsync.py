@@ -13,7 +13,7 @@ from benchmarks.lips import Curve, best_lag, correlation, pictures_of, seen_lips
 from benchmarks.measure import Row
 from models import weights
 from models.speech import synthesizer
-from models.speech.acoustics import levels_db
+from models.speech.acoustics import Signal, levels_db
 from models.speech.recording import timeline_of_recording
 from models.talking_head.film import FilmInputs, make_video, speak
 from models.talking_head.mouth_curve import plan_mouth
@@ -157,14 +157,14 @@ def _human_rows() -> list[Row]:
     fps = 25
     audio = load_audio(video, max_duration_s=60, name="the clip")
     num_frames = len(own.gap)
-    loudness = _loudness(audio.samples, audio.sample_rate_hz, num_frames, fps)
+    loud = loudness(audio.samples, audio.sample_rate_hz, num_frames, fps)
     timeline = timeline_of_recording(audio.samples, audio.sample_rate_hz, language=None, transcript=None)
     plan = plan_mouth(timeline, audio.samples, audio.sample_rate_hz, num_frames=num_frames, fps=fps)
     board = _storyboard(SpeechShot(audio_key="unused"), fps=fps, height_px=512)
     inputs = FilmInputs(storyboard=board, presenter=DATA / "portraits" / PORTRAITS[0], audio=video)
     rendered, _ = _film_gap(inputs)
     # The baseline chooses the clip's offset, the method under test does not.
-    offset_s, by_loudness = best_lag(own.gap, loudness, fps=fps, reach_s=SPEAKER_REACH_S)
+    offset_s, by_loudness = best_lag(own.gap, loud, fps=fps, reach_s=SPEAKER_REACH_S)
     offset = offset_s * fps
     by_plan = correlation(own.gap, plan.aperture.astype(float), offset)
     by_picture = correlation(own.gap, rendered[:num_frames], offset)
@@ -172,7 +172,7 @@ def _human_rows() -> list[Row]:
     note = (
         f"{SPEAKER}, source of the times: {timeline.source.value}; the file's sound is {-1000 * offset_s:.0f} ms late "
         "by the loudness's own best fit, which all rows use; at the file's own times the plan has "
-        f"{correlation(own.gap, plan.aperture.astype(float)):.2f}, the loudness {correlation(own.gap, loudness):.2f}"
+        f"{correlation(own.gap, plan.aperture.astype(float)):.2f}, the loudness {correlation(own.gap, loud):.2f}"
     )
     return [
         Row(
@@ -290,7 +290,7 @@ def _closures(seen: Curve, plan: MouthTrack) -> tuple[int, int]:
     return len(shut), int(sum(shut))
 
 
-def _loudness(samples: Curve, sample_rate_hz: int, num_frames: int, fps: float) -> Curve:
+def loudness(samples: Signal, sample_rate_hz: int, num_frames: int, fps: float) -> Curve:
     """Root mean square of the sound around each frame's centre."""
     levels = levels_db(samples, sample_rate_hz, rate_hz=200, smooth_s=0.06)
     centres = (np.arange(num_frames) + 0.5) / fps

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from models.speech import sphinx
 from models.speech.acoustics import Signal, resampled
+from models.speech.arpabet import english_phones
 from models.speech.pronunciation import PronouncedWord, pronounced
 from models.speech.voice_activity import speech_spans
 from services.domain.timeline import Phoneme, SpeechTimeline, TimelineSource, Word
@@ -23,7 +24,12 @@ _PIECE: Final = re.compile(rf"[{_UNSPACED}][\u0300-\u036f]*|[^\s{_UNSPACED}]+")
 
 
 def timeline_of_recording(
-    samples: Signal, sample_rate_hz: int, *, language: str | None, transcript: str | None
+    samples: Signal,
+    sample_rate_hz: int,
+    *,
+    language: str | None,
+    transcript: str | None,
+    on_progress: Callable[[float], None] = lambda fraction: None,
 ) -> SpeechTimeline:
     """Words and phonemes of a recording; ``source`` says how they were found.
 
@@ -35,6 +41,7 @@ def timeline_of_recording(
     Args:
         samples: Mono, -1 to 1.
         language: BCP 47; None looks at the transcript, then at the sound.
+        on_progress: Told the fraction done, now and then; what it raises ends the work.
     """
     duration_s = len(samples) / sample_rate_hz
     spans = speech_spans(samples, sample_rate_hz)
@@ -46,12 +53,12 @@ def timeline_of_recording(
     sound = resampled(samples, sample_rate_hz, sphinx.RATE_HZ) if sphinx.is_installed() else None
     if text and language and sound is not None:
         words = pronounced(text, language)
-        aligned = _aligned(sound, words, spans, duration_s)
+        aligned = _aligned(sound, words, spans, duration_s, on_progress)
         if aligned is not None:
             return aligned
     words_as_guessed = _spread(text, spans) if text else ()
     if sound is not None and (language is None or _is_english(language)):
-        phonemes = _recognised(sound, spans, duration_s)
+        phonemes = _recognised(sound, spans, duration_s, on_progress)
         if language is not None or sphinx.familiarity([p.symbol for p in phonemes]) >= _ENGLISH_ENOUGH:
             return SpeechTimeline(
                 duration_s=duration_s,
@@ -62,7 +69,9 @@ def timeline_of_recording(
     return SpeechTimeline(duration_s=duration_s, source=TimelineSource.ENVELOPE, words=words_as_guessed)
 
 
-def phonemes_heard(samples: Signal, sample_rate_hz: int, spans: Spans) -> list[Phoneme]:
+def phonemes_heard(
+    samples: Signal, sample_rate_hz: int, spans: Spans, on_progress: Callable[[float], None] = lambda fraction: None
+) -> list[Phoneme]:
     """The nearest English phonemes of speech in any language, with pauses; empty without a recogniser.
 
     Not a transcription: it tells open from close and spread from round, as formants would, and better.
@@ -70,7 +79,7 @@ def phonemes_heard(samples: Signal, sample_rate_hz: int, spans: Spans) -> list[P
     if not sphinx.is_installed() or not spans:
         return []
     sound = resampled(samples, sample_rate_hz, sphinx.RATE_HZ)
-    return _recognised(sound, spans, len(samples) / sample_rate_hz)
+    return _recognised(sound, spans, len(samples) / sample_rate_hz, on_progress)
 
 
 def _is_english(language: str) -> bool:
@@ -88,13 +97,19 @@ def _pauses(spans: Spans, duration_s: float) -> Spans:
     return [(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True) if b > a]
 
 
-def _aligned(sound: Signal, words: list[PronouncedWord], spans: Spans, duration_s: float) -> SpeechTimeline | None:
-    phones = [[sphinx.english_phones(symbol) for symbol in word.phonemes] for word in words]
+def _aligned(
+    sound: Signal,
+    words: list[PronouncedWord],
+    spans: Spans,
+    duration_s: float,
+    on_progress: Callable[[float], None],
+) -> SpeechTimeline | None:
+    phones = [[english_phones(symbol) for symbol in word.phonemes] for word in words]
     said = [index for index, word in enumerate(phones) if any(word)]
     chains = [[phone for symbol in phones[index] for phone in symbol] for index in said]
     if not chains:
         return None
-    times = sphinx.aligned(sound, chains, _pauses(spans, duration_s))
+    times = sphinx.aligned(sound, chains, _pauses(spans, duration_s), on_progress)
     if times is None:
         return None
     timed: list[sphinx.Phone] = []
@@ -123,8 +138,8 @@ def _aligned(sound: Signal, words: list[PronouncedWord], spans: Spans, duration_
     )
 
 
-def _recognised(sound: Signal, spans: Spans, duration_s: float) -> list[Phoneme]:
-    return _while_spoken(sphinx.recognised(sound, _pauses(spans, duration_s)), spans, duration_s)
+def _recognised(sound: Signal, spans: Spans, duration_s: float, on_progress: Callable[[float], None]) -> list[Phoneme]:
+    return _while_spoken(sphinx.recognised(sound, _pauses(spans, duration_s), on_progress), spans, duration_s)
 
 
 def _while_spoken(phones: Iterable[sphinx.Phone], spans: Spans, duration_s: float) -> list[Phoneme]:

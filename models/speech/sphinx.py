@@ -10,7 +10,8 @@ from __future__ import annotations
 import importlib.util
 import math
 import tempfile
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,43 +21,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.speech.acoustics import Signal
+from models.speech.arpabet import IPA_OF, PHONE_OF
 
 RATE_HZ: Final = 16_000
 _FRAMES_PER_S: Final = 100
+_FRAME_CENTRE_S: Final = 0.01  # a frame is 25.6 ms long and says what is in its middle
+_CONTEXT_S: Final = 0.3  # the recogniser settles on what comes before
 _LONGEST_WINDOW_S: Final = 30.0
-_WHOLE_S: Final = 45.0  # up to here one window takes all words
+_WHOLE_S: Final = 40.0  # up to here one window takes all words
 _RATE_RANGE: Final = (0.75, 1.3)  # a speaker's rate over one window, relative to the whole recording's
-_NO_PRUNING: Final = 0.0  # the chain is short; with a beam, other languages than English lose its end
+# How unlikely a path may be and still be followed. The narrow beam halves time and memory, but other languages than
+# English often lose the chain's end with it: they are decoded again without any.
+_BEAMS: Final = (1e-200, 0.0)
 # Cost per frame of the transcript's phones over the best phones. Measured: right English 0.5 to 1.8, right in nine
 # other languages 2.0 to 2.8, wrong transcripts 2.6 (a noisy recording of 1961) to 5.0.
 _MISMATCH: Final = 3.0
 _PAUSE_PROBABILITY: Final = 0.02
 _UNSETTLED_S: Final = 5.0  # what a window says of its end is not trusted: it is aligned again in the next
 
-_ARPABET: Final = {
-    "AA": "ɑ", "AE": "æ", "AH": "ʌ", "AO": "ɔ", "AW": "aʊ", "AY": "aɪ", "B": "b", "CH": "tʃ", "D": "d", "DH": "ð",
-    "EH": "ɛ", "ER": "ɜ", "EY": "eɪ", "F": "f", "G": "ɡ", "HH": "h", "IH": "ɪ", "IY": "i", "JH": "dʒ", "K": "k",
-    "L": "l", "M": "m", "N": "n", "NG": "ŋ", "OW": "oʊ", "OY": "ɔɪ", "P": "p", "R": "ɹ", "S": "s", "SH": "ʃ",
-    "T": "t", "TH": "θ", "UH": "ʊ", "UW": "u", "V": "v", "W": "w", "Y": "j", "Z": "z", "ZH": "ʒ",
-}  # fmt: skip
-
-_BY_IPA: Final = {ipa: phone for phone, ipa in _ARPABET.items()}
 _RAREST: Final = -9.0
 _LOG_BASE: Final = 1e-4  # pocketsphinx counts logarithms to the base 1.0001
 
-_NEAREST: Final[tuple[tuple[str, str], ...]] = (
-    # Longest first: what English has as one phone.
-    ("tʃ", "CH"), ("dʒ", "JH"), ("tɕ", "CH"), ("dʑ", "JH"), ("tʂ", "CH"), ("dʐ", "JH"), ("aɪ", "AY"), ("aʊ", "AW"),
-    ("ɔɪ", "OY"), ("eɪ", "EY"), ("oʊ", "OW"), ("əʊ", "OW"), ("ɔʏ", "OY"), ("ai", "AY"), ("au", "AW"), ("ei", "EY"),
-    ("ou", "OW"), ("iː", "IY"), ("uː", "UW"), ("ɜː", "ER"), ("ɑː", "AA"), ("ɔː", "AO"),
-    *((letter, phone) for letters, phone in (
-        ("pƥ", "P"), ("bɓʙ", "B"), ("mɱ", "M"), ("fɸ", "F"), ("vβʋⱱ", "V"), ("wʍɥɰ", "W"), ("θ", "TH"), ("ð", "DH"),
-        ("tʈ", "T"), ("dɖɗɾ", "D"), ("nɲɳ", "N"), ("lɫɭʎɬɮɺʟ", "L"), ("rɹɻɽʁʀ", "R"), ("sɿ", "S"), ("z", "Z"),
-        ("ʃʂɕçɧ", "SH"), ("ʒʐʑʅ", "ZH"), ("jʝ", "Y"), ("kcq", "K"), ("ɡɟɢɣɠʄʛ", "G"), ("ŋɴ", "NG"), ("hɦxχħʜ", "HH"),
-        ("iy", "IY"), ("ɪɨʏᵻ", "IH"), ("uʉɯ", "UW"), ("ʊɵᵿ", "UH"), ("e", "EY"), ("ɛœ", "EH"), ("æ", "AE"),
-        ("əɘɐʌɤ", "AH"), ("øɜɚɝɞ", "ER"), ("oɔ", "AO"), ("aɑɒɶ", "AA"),
-    ) for letter in letters),
-)  # fmt: skip
+_PHONE_DECODER: Final = threading.Lock()  # one decoder serves all threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,45 +58,33 @@ def is_installed() -> bool:
     return importlib.util.find_spec("pocketsphinx") is not None
 
 
-def english_phones(symbol: str) -> tuple[str, ...]:
-    """The nearest English phones (ARPABET) of one IPA phoneme; empty for glottal stops and tones."""
-    found: list[str] = []
-    rest = symbol.replace("g", "ɡ")
-    while rest:
-        for ipa, phone in _NEAREST:
-            if rest.startswith(ipa):
-                if not found or found[-1] != phone:
-                    found.append(phone)
-                rest = rest[len(ipa) :]
-                break
-        else:
-            rest = rest[1:]
-    return tuple(found)
-
-
 def dictionary_phones(word: str) -> tuple[str, ...]:
     """An English word's phonemes in IPA by the CMU dictionary; empty for a word that it does not list."""
     phones = _word_decoder().lookup_word(word.lower())
-    return tuple(_ARPABET[phone] for phone in phones.split()) if phones else ()
+    return tuple(IPA_OF[phone] for phone in phones.split()) if phones else ()
 
 
-def recognised(samples: Signal, pauses: Sequence[tuple[float, float]]) -> list[Phone]:
+def recognised(
+    samples: Signal, pauses: Sequence[tuple[float, float]], on_progress: Callable[[float], None]
+) -> list[Phone]:
     """The phones heard in a sound at 16 kHz, of any length.
 
     Args:
         pauses: Where nobody speaks; long sounds are cut there.
     """
-    decoder = _phone_decoder()
     phones: list[Phone] = []
-    for start, end in _windows(len(samples) / RATE_HZ, pauses):
-        context = 0.3  # the recogniser settles on what comes before
-        first = max(start - context, 0.0)
-        _decode(decoder, samples[int(first * RATE_HZ) : int((end + context) * RATE_HZ)])
-        for segment in decoder.seg():
-            begin = max(first + segment.start_frame / _FRAMES_PER_S, start)
-            finish = min(first + (segment.end_frame + 1) / _FRAMES_PER_S, end)
-            if finish > begin:
-                phones.append(Phone(_ARPABET.get(segment.word, ""), begin, finish))
+    duration = len(samples) / RATE_HZ
+    for start, end in _windows(duration, pauses):
+        on_progress(start / duration)
+        first = max(start - _CONTEXT_S, 0.0)
+        with _PHONE_DECODER:
+            decoder = _phone_decoder()
+            _decode(decoder, samples[int(first * RATE_HZ) : int((end + _CONTEXT_S) * RATE_HZ)])
+            segments = [(one.word, one.start_frame, one.end_frame + 1) for one in decoder.seg()]
+        for name, begin, finish in segments:
+            begin_s, end_s = (first + _seconds(frame) for frame in (begin, finish))
+            if end_s > start and begin_s < end:
+                phones.append(Phone(IPA_OF.get(name, ""), max(begin_s, start), min(end_s, end)))
     return phones
 
 
@@ -121,7 +95,7 @@ def familiarity(symbols: Sequence[str]) -> float:
     Russian -4.6: it tells far languages from English, not near ones.
     """
     model = _phone_model()
-    names = [_BY_IPA.get(symbol, "SIL") for symbol in symbols]
+    names = [PHONE_OF.get(symbol, "SIL") for symbol in symbols]
     scores = [
         max(model.prob(names[at : at + 3][::-1]) * _LOG_BASE, _RAREST)
         for at in range(len(names) - 2)
@@ -131,7 +105,10 @@ def familiarity(symbols: Sequence[str]) -> float:
 
 
 def aligned(
-    samples: Signal, words: Sequence[Sequence[str]], pauses: Sequence[tuple[float, float]]
+    samples: Signal,
+    words: Sequence[Sequence[str]],
+    pauses: Sequence[tuple[float, float]],
+    on_progress: Callable[[float], None],
 ) -> list[list[tuple[float, float]]] | None:
     """Start and end of every phone of every word, in the same shape; None when the words do not fit the sound.
 
@@ -147,6 +124,7 @@ def aligned(
     start = 0.0
     while len(times) < len(words):
         first = len(times)
+        on_progress(start / duration)
         if duration - start <= _WHOLE_S:
             found = aligner.align(_cut(samples, start, duration), first, (len(words), len(words)))
             return None if found is None else times + _shifted(found, start)
@@ -192,23 +170,36 @@ class _Aligner:
         self._checked = False
         with tempfile.TemporaryDirectory() as folder:
             dictionary = Path(folder) / "phones.dict"
-            dictionary.write_text("".join(f"{phone} {phone}\n" for phone in _ARPABET), "utf-8")
-            self._decoder = pocketsphinx.Decoder(
-                _config(
-                    dict=str(dictionary),
-                    beam=_NO_PRUNING,
-                    pbeam=_NO_PRUNING,
-                    wbeam=_NO_PRUNING,
-                    wip=1.0,
-                    pip=1.0,
-                    bestpath=False,
-                    fsgusefiller=False,
-                )
-            )
+            dictionary.write_text("".join(f"{phone} {phone}\n" for phone in IPA_OF), "utf-8")
+            settings = {"dict": str(dictionary), "wip": 1.0, "pip": 1.0, "bestpath": False, "fsgusefiller": False}
+            self._decoders = [
+                pocketsphinx.Decoder(_config(beam=beam, pbeam=beam, wbeam=beam, **settings)) for beam in _BEAMS
+            ]
 
     def align(self, samples: Signal, first: int, last: tuple[int, int]) -> list[list[tuple[float, float]]] | None:
         """Phone times of the words from ``first`` up to whichever end within ``last`` fits the sound best."""
-        decoder = self._decoder
+        decoder = self._through(samples, *self._chain(first, last))
+        if decoder is None:
+            return None
+        if not self._checked:
+            if _disfavour(decoder) - _disfavour_of_best(samples) > _MISMATCH:
+                return None
+            self._checked = True
+        times = [
+            (_seconds(segment.start_frame), _seconds(segment.end_frame + 1))
+            for segment in decoder.seg()
+            if segment.word in IPA_OF
+        ]
+        found: list[list[tuple[float, float]]] = []
+        for word in self._words[first : last[1]]:
+            if len(times) < len(word):
+                break
+            found.append(times[: len(word)])
+            times = times[len(word) :]
+        return found if found and not times else None
+
+    def _chain(self, first: int, last: tuple[int, int]) -> tuple[list[tuple[Any, ...]], int]:
+        """The grammar's transitions and its last state."""
         transitions: list[tuple[Any, ...]] = [(0, 0, _PAUSE_PROBABILITY, "<sil>")]
         state = 0
         ends: list[int] = []
@@ -219,27 +210,24 @@ class _Aligner:
             transitions.append((state, state, _PAUSE_PROBABILITY, "<sil>"))
             ends.append(state)
         transitions += [(end, state, 1.0) for end in ends[last[0] - first - 1 : -1]]
-        decoder.add_fsg("words", decoder.create_fsg("words", 0, state, transitions))
-        decoder.activate_search("words")
-        _decode(decoder, samples)
-        if decoder.hyp() is None:
-            return None
-        if not self._checked:
-            if _disfavour(decoder) - _disfavour_of_best(samples) > _MISMATCH:
+        return transitions, state
+
+    def _through(self, samples: Signal, transitions: list[tuple[Any, ...]], final: int) -> Any:
+        """A decoder that found a way from the grammar's first to its final state; None when there is none."""
+        while True:
+            decoder = self._decoders[0]
+            decoder.add_fsg("words", decoder.create_fsg("words", 0, final, transitions))
+            decoder.activate_search("words")
+            _decode(decoder, samples)
+            if decoder.hyp() is not None:
+                return decoder
+            if len(self._decoders) == 1:
                 return None
-            self._checked = True
-        times = [
-            (segment.start_frame / _FRAMES_PER_S, (segment.end_frame + 1) / _FRAMES_PER_S)
-            for segment in decoder.seg()
-            if segment.word in _ARPABET
-        ]
-        found: list[list[tuple[float, float]]] = []
-        for word in self._words[first : last[1]]:
-            if len(times) < len(word):
-                break
-            found.append(times[: len(word)])
-            times = times[len(word) :]
-        return found if found and not times else None
+            del self._decoders[0]  # this speech needs the wider beam
+
+
+def _seconds(frame: int) -> float:
+    return frame / _FRAMES_PER_S + _FRAME_CENTRE_S
 
 
 def _disfavour(decoder: Any) -> float:
@@ -249,9 +237,10 @@ def _disfavour(decoder: Any) -> float:
 
 
 def _disfavour_of_best(samples: Signal) -> float:
-    decoder = _phone_decoder()
-    _decode(decoder, samples)
-    return _disfavour(decoder)
+    with _PHONE_DECODER:
+        decoder = _phone_decoder()
+        _decode(decoder, samples)
+        return _disfavour(decoder)
 
 
 def _decode(decoder: Any, samples: Signal) -> None:

@@ -8,7 +8,7 @@ into the nearest frame, which 40 ms frames would otherwise miss. Silence is clos
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -27,6 +27,7 @@ Curve = NDArray[np.float64]
 
 _RATE_HZ: Final = 200
 _REACH_S: Final = 0.5  # a dominance function is below 4e-3 of its peak beyond this
+_SPANS_AT_ONCE: Final = 400  # bounds the memory of long speech
 _OPENING_S: Final = 0.09  # lips start to move before the sound
 _CLOSING_S: Final = 0.13  # and come to rest after it
 _CLOSURE_CORE: Final = 0.3  # of a closure's duration, each side of its middle, is certainly closed
@@ -57,13 +58,20 @@ _STRONG_EMPHASIS: Final = _Emphasis(0.045, -14.0, 9.0)
 
 
 def plan_mouth(
-    timeline: SpeechTimeline, samples: Signal, sample_rate_hz: int, *, num_frames: int, fps: float
+    timeline: SpeechTimeline,
+    samples: Signal,
+    sample_rate_hz: int,
+    *,
+    num_frames: int,
+    fps: float,
+    on_progress: Callable[[float], None] = lambda fraction: None,
 ) -> MouthTrack:
     """The mouth at each frame's centre.
 
     Args:
         samples: Mono, -1 to 1; the sound the timeline belongs to. It scales how wide vowels open, and drives the whole
             curve when the timeline has no phonemes.
+        on_progress: Told the fraction done, now and then, while an envelope is listened to.
     """
     duration_s = max(timeline.duration_s, len(samples) / sample_rate_hz, num_frames / fps)
     num_steps = int(np.ceil(duration_s * _RATE_HZ)) + 1
@@ -72,7 +80,7 @@ def plan_mouth(
     phonemes, emphasis = timeline.phonemes, _EMPHASIS
     if timeline.source is TimelineSource.ENVELOPE:
         spoken = speech_spans(samples, sample_rate_hz)
-        phonemes, emphasis = tuple(phonemes_heard(samples, sample_rate_hz, spoken)), _STRONG_EMPHASIS
+        phonemes, emphasis = tuple(phonemes_heard(samples, sample_rate_hz, spoken, on_progress)), _STRONG_EMPHASIS
     else:
         spoken = _spoken(phonemes)
     spans = _spans(phonemes)
@@ -84,7 +92,8 @@ def plan_mouth(
     activity = _activity(spoken, num_steps)
     activity *= _audible(levels, trust_timeline=timeline.source is TimelineSource.SYNTHESIS)
     closures = [(span.start_s, span.end_s) for span in spans if span.viseme.closure]
-    curves[0] += _closing(closures, num_steps) * (np.minimum(curves[0], _PRESSED) - curves[0])
+    shut = closures + _held(closures, spoken)
+    curves[0] += _closing(shut, num_steps) * (np.minimum(curves[0], _PRESSED) - curves[0])
     curves = _REST[:, None] + activity * (curves - _REST[:, None])
     return _sampled(curves, activity, closures, num_frames=num_frames, fps=fps)
 
@@ -141,8 +150,8 @@ def _coarticulated(spans: list[_Span], num_steps: int) -> Curve:
     denominators = np.zeros((2, num_steps))  # aperture, teeth and tongue share one, width and pucker the other
     span_steps = int((2 * _REACH_S + min(float(duration.max()), 2.0)) * _RATE_HZ) + 2
     offsets = np.arange(span_steps)
-    for first in range(0, len(spans), 2000):
-        part = slice(first, first + 2000)
+    for first in range(0, len(spans), _SPANS_AT_ONCE):
+        part = slice(first, first + _SPANS_AT_ONCE)
         begin = np.floor((centre[part] - span_steps / 2 / _RATE_HZ) * _RATE_HZ).astype(np.int64)
         steps = begin[:, None] + offsets
         beyond = np.maximum(np.abs(steps / _RATE_HZ - centre[part, None]) - 0.35 * duration[part, None], 0.0)
@@ -181,6 +190,18 @@ def _activity(stretches: list[tuple[float, float]], num_steps: int) -> Curve:
         ramp = np.minimum(rise, fall)
         activity[first:last] = np.maximum(activity[first:last], ramp * ramp * (3 - 2 * ramp))
     return activity
+
+
+def _held(closures: list[tuple[float, float]], spoken: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The rest before a first and after a last bilabial, while the mouth would otherwise part for a moment."""
+    starts, ends = (np.array([edge[side] for edge in spoken]) for side in (0, 1))
+    held: list[tuple[float, float]] = []
+    for start, end in closures:
+        if np.abs(starts - start).min(initial=1.0) < _CLOSURE_FLANK_S:
+            held.append((start - 2 * _OPENING_S, end))
+        if np.abs(ends - end).min(initial=1.0) < _CLOSURE_FLANK_S:
+            held.append((start, end + 2 * _CLOSING_S))
+    return held
 
 
 def _closing(closures: list[tuple[float, float]], num_steps: int) -> Curve:
