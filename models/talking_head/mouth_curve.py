@@ -78,13 +78,14 @@ def plan_mouth(
     levels = on_grid(levels_db(samples, sample_rate_hz, rate_hz=_RATE_HZ), num_steps, -120.0)
     formants = on_grid(formant_levels_db(samples, sample_rate_hz, rate_hz=_RATE_HZ), num_steps, -120.0)
     phonemes, emphasis = timeline.phonemes, _EMPHASIS
-    if timeline.source is TimelineSource.ENVELOPE:
+    listened = timeline.source is TimelineSource.ENVELOPE or not phonemes
+    if listened:
         spoken = speech_spans(samples, sample_rate_hz)
         phonemes, emphasis = tuple(phonemes_heard(samples, sample_rate_hz, spoken, on_progress)), _STRONG_EMPHASIS
     else:
         spoken = _spoken(phonemes)
     spans = _spans(phonemes)
-    if spans or timeline.source is not TimelineSource.ENVELOPE:
+    if spans or not listened:
         curves = _coarticulated(spans, num_steps)
         curves[0] *= emphasis.factor(formants, _at_vowels(spans, formants))
     else:

@@ -190,6 +190,15 @@ def test_nothing_said_is_a_mouth_at_rest() -> None:
     assert track.closed.all()
 
 
+def test_speech_of_which_only_words_are_known_is_listened_to(shared_data: Path) -> None:
+    from models.video.audio import load_audio
+
+    audio = load_audio(shared_data / "speech" / "en_libri_16k.wav", max_duration_s=60, name="speech")
+    timeline = SpeechTimeline(duration_s=7.1, source=TimelineSource.SYNTHESIS)
+    track = plan_mouth(timeline, audio.samples, audio.sample_rate_hz, num_frames=177, fps=25)
+    assert track.aperture.max() > 0.15
+
+
 def test_the_time_axis_does_not_drift_over_half_an_hour() -> None:
     each_s = 0.1
     timeline = spoken(["m", "a"] * 9000, each_s=each_s)
