@@ -99,13 +99,13 @@ def plan_mouth(
     return _sampled(curves, activity, closures, num_frames=num_frames, fps=fps)
 
 
+@dataclass(frozen=True, slots=True)
 class _Span:
     """A lip target and its time."""
 
-    __slots__ = ("end_s", "start_s", "viseme")
-
-    def __init__(self, viseme: Viseme, start_s: float, end_s: float) -> None:
-        self.viseme, self.start_s, self.end_s = viseme, start_s, end_s
+    viseme: Viseme
+    start_s: float
+    end_s: float
 
 
 def _spans(phonemes: Sequence[Phoneme]) -> list[_Span]:
