@@ -136,6 +136,8 @@ def _extract(archive: Path, file: WeightFile) -> None:
                 f"{file.name} from {file.source} has another checksum than listed.", code="weights_corrupt"
             )
         part.replace(target)
+    except KeyError as error:  # of zipfile and tarfile alike
+        raise Unavailable(f"{file.source} holds no {file.member}.", code="weights_corrupt") from error
     finally:
         part.unlink(missing_ok=True)
 
