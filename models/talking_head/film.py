@@ -39,6 +39,9 @@ from services.domain.video import SubtitleMode
 
 Samples = NDArray[np.float32]
 
+_NOTHING_HEARD: Final = (
+    "There are no subtitles: no speech was heard in the recording that the transcript could be laid on."
+)
 _TAIL_S: Final = 0.4  # a film that ends with its last sound looks cut off
 _PROGRESS_EVERY: Final = 10  # frames
 # Where an attempt's time goes, for a progress bar that moves evenly.
@@ -270,7 +273,7 @@ def _facts(
 ) -> dict[str, Any]:
     warnings = [*scene.notes, *sound.notes]
     if storyboard.subtitles is not SubtitleMode.NONE and not cues:
-        warnings.append(NO_WORD_TIMES)
+        warnings.append(_NOTHING_HEARD if sound.text else NO_WORD_TIMES)
     script = storyboard.speech.script
     return {
         "duration_s": round(video.duration_s, 3),

@@ -177,10 +177,16 @@ def test_every_frame_rate_keeps_the_length_of_the_sound(tmp_path: Path, portrait
     assert len(decoded(result.files["video"])) == result.facts["num_frames"]
 
 
-def test_a_silent_recording_keeps_the_mouth_still(tmp_path: Path, portrait: Path) -> None:
-    quiet = film(tmp_path, portrait, write_sound(tmp_path / "sound.wav", 1.0))
+@pytest.mark.parametrize(
+    ("transcript", "says"), [(None, "Send the recording's transcript"), ("Hi.", "no speech was heard")]
+)
+def test_a_silent_recording_is_told_to_have_no_subtitles(
+    tmp_path: Path, portrait: Path, transcript: str | None, says: str
+) -> None:
+    speech = SpeechShot(audio_key="unused", language="en-US", transcript=transcript)
+    quiet = film(tmp_path, portrait, write_sound(tmp_path / "sound.wav", 1.0), speech=speech)
     assert quiet.facts["num_frames"] == 25
-    assert any("no subtitles" in warning for warning in quiet.facts["warnings"])
+    assert any(says in warning for warning in quiet.facts["warnings"])
 
 
 @pytest.mark.parametrize("aspect", [Aspect.PORTRAIT, Aspect.SQUARE, Aspect.TALL, Aspect.LANDSCAPE])
