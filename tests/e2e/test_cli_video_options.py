@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import av
@@ -12,7 +17,7 @@ from PIL import Image
 
 from models import weights
 from tests.e2e.test_cases import write_sound
-from tests.e2e.test_cli import QUICK, spokesmodel
+from tests.e2e.test_cli import QUICK, ROOT, spokesmodel
 
 pytest.importorskip("espeakng_loader", reason="the extra `speech` is not installed")
 
@@ -78,3 +83,30 @@ def test_brief_becomes_a_film_whose_writer_is_told(tmp_path: Path) -> None:
     assert isinstance(facts, dict)
     assert facts["writer"] == "template"
     assert "Lumo bottle" in " ".join((tmp_path / "film.srt").read_text(encoding="utf-8").split())
+
+
+def test_terminal_shows_progress_and_a_pipe_does_not(tmp_path: Path) -> None:
+    words = "This sentence goes on for a while. " * 20
+    command = ["video", "--portrait", "vera", "--text", words, *QUICK, "--out", str(tmp_path / "film.mp4")]
+    ours, theirs = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "spokesmodel", *command],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        cwd=ROOT,
+        env={**os.environ, "TERM": "xterm-256color"},
+    )
+    os.close(theirs)
+    shown = b""
+    with contextlib.suppress(OSError):  # Linux's way to say that the other end was closed
+        while block := os.read(ours, 65_536):
+            shown += block
+    os.close(ours)
+    process.communicate()
+    assert process.returncode == 0, shown
+    percentages = {int(number) for number in re.findall(rb"(\d+)%", shown)}
+    assert any(0 < number < 100 for number in percentages)
+    assert b"render" in shown
+    piped = spokesmodel(*command)
+    assert piped.returncode == 0
+    assert "%" not in piped.stderr
