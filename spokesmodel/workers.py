@@ -133,6 +133,7 @@ class Worker:
         """Wait for it to stop after ``terminate``, and end it if it does not."""
         if self._process is None:
             return
+        self.terminate()  # again: it may have been started while the runner was told to stop
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_TERMINATE_S + 1)
         self.kill()

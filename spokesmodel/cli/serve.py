@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import threading
+import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from spokesmodel.cli.output import AsJson, print_json, told_errors
+
+_LOOK_S: Final = 0.1
 
 
 def serve(
@@ -42,14 +44,14 @@ def serve(
             kinds = tuple(EngineKind(name) for name in engines.split(","))
         except ValueError as error:
             raise InvalidRequest(str(error), code="engine_kind_unknown", param="engines") from error
-        stop = threading.Event()
+        told: list[int] = []  # an Event would do the same, and block for good if its own wait is interrupted
         for signum in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(signum, lambda *_: stop.set())
+            signal.signal(signum, lambda number, _: told.append(number))
         with LocalSystem(settings, host=host, port=port, engines=kinds) as system:
             _tell(system.url, system.api_key, system.is_new, state_dir, as_json=as_json)
-            while not stop.wait(1.0) and system.is_alive:
-                pass
-            if not stop.is_set():
+            while not told and system.is_alive:
+                time.sleep(_LOOK_S)
+            if not told:
                 raise typer.Exit(1)
             sys.stderr.write("stopping\n")
         # A handler that still holds a waiting request must not keep the process, whose exit would join its thread.

@@ -138,6 +138,8 @@ def test_ctrl_c_cancels(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
+        # A test run that was started in the background ignores Ctrl-C, and so would everything that it starts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     give_up_at = time.monotonic() + 60
     while not list((tmp_path / "state").glob("scratch/worker-0/attempt-*")):

@@ -138,6 +138,7 @@ def test_routes_are_those_of_the_api():
             "DELETE /v1/jobs/{id}",
             "POST /v1/jobs/{id}/cancel",
             "GET /v1/usage",
+            "GET /v1/account",
             "GET /v1/health",
             "GET /v1/openapi.json",
             "GET /docs",

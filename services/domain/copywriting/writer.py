@@ -82,8 +82,8 @@ def fit_warnings(duration_s: float, wanted_s: float, unused_facts: Sequence[str]
 
 def _check_writing(facts: tuple[Fact, ...], language: str) -> None:
     """Names may be in any writing; sentences' parts may not."""
-    text = " ".join(fact.text for fact in facts if fact.role in (FactRole.BENEFIT, FactRole.KEYWORD, FactRole.OFFER))
-    found = writing_of(text)
+    parts = [fact.text for fact in facts if fact.role in (FactRole.BENEFIT, FactRole.KEYWORD, FactRole.OFFER)]
+    found = writing_of(" ".join(part for part in parts if not _is_designation(part)))
     if found is not None and not is_written_in(found, language):
         raise ContentRejected(
             f"The facts are written in {found} letters and the script is to be in {language}; the template writer "
@@ -91,3 +91,8 @@ def _check_writing(facts: tuple[Fact, ...], language: str) -> None:
             code="facts_in_other_language",
             param="brief.language",
         )
+
+
+def _is_designation(text: str) -> bool:
+    """Whether ``text`` is said as it is in any language: SPF50, USB-C, iOS 18."""
+    return all(any(map(str.isdigit, word)) or sum(map(str.isupper, word)) > 1 for word in text.split())

@@ -160,3 +160,8 @@ def test_any_text_gives_a_finished_script_or_a_named_refusal(brief):
     except SpokesmodelError as refusal:
         text = f"{refusal.code}."
     assert text[-1] in ".!?…。！？"
+
+
+def test_designations_are_said_as_they_are_in_chinese() -> None:
+    brief = Brief(product="修护面霜", language="zh-CN", duration_s=8, keywords=("SPF50",))
+    assert "SPF50" in write_from_template(brief, characters_per_s=3.8).text
