@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import html
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from string import Template
@@ -12,7 +11,6 @@ from typing import Any, Final
 from urllib.parse import quote
 
 _PAGE: Final = Path(__file__).with_name("demo_page.html")
-_CUE: Final = re.compile(r"^\d\d:.*-->.*\n((?:.+\n?)+)", re.MULTILINE)
 _LABELS: Final[Mapping[str, str]] = {
     "language": "Language",
     "voice_id": "Voice",
@@ -69,7 +67,7 @@ def page(
         "height": str(facts["height_px"]),
         "files": ", ".join(f'<a href="{quote(name)}">{html.escape(name)}</a>' for name in names),
         "writer": html.escape(f"written by the {str(facts.get('writer')).replace('_', ' ')} writer"),
-        "script": html.escape(spoken_text(captions)),
+        "script": html.escape(files["script"].read_text(encoding="utf-8")),
         "numbers": "".join(
             f"<div><b>{html.escape(big)}</b><span>{html.escape(small)}</span></div>" for big, small in numbers
         ),
@@ -85,11 +83,6 @@ def page(
 def render_speed(facts: Mapping[str, Any]) -> float:
     """Frames per CPU-second of the engine, all stages together."""
     return float(facts["num_frames"]) / max(float(facts["engine_cpu_s"]), 1e-3)
-
-
-def spoken_text(vtt: str) -> str:
-    """The words of a WebVTT file, without the times."""
-    return " ".join(" ".join(cue.split()) for cue in _CUE.findall(vtt))
 
 
 def _rows(items: Iterable[tuple[str, Any]]) -> str:

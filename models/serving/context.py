@@ -26,6 +26,7 @@ MEDIA_TYPES: Final[Mapping[str, str]] = {
     ".srt": "application/x-subrip",
     ".vtt": "text/vtt",
     ".json": "application/json",
+    ".txt": "text/plain; charset=utf-8",
     ".wav": "audio/wav",
 }
 

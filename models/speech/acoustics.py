@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.signal import convolve
 
 Signal = NDArray[np.float32]
 
@@ -38,7 +39,7 @@ def formant_levels_db(samples: Signal, sample_rate_hz: int, *, rate_hz: int = 20
     for block in _blocks(len(samples), sample_rate_hz):
         first = max(block.start - context, 0)
         piece = resampled(samples[first : block.stop + context], sample_rate_hz, 8000)
-        high = np.convolve(piece, _high_pass(2000 / 8000), mode="same")
+        high = convolve(piece, _high_pass(2000 / 8000), mode="same", method="direct")
         skip = round((block.start - first) / sample_rate_hz * 8000)
         length = round((block.stop - block.start) / sample_rate_hz * 8000)
         parts.append(_energies(high[skip : skip + length].astype(np.float32), 8000, rate_hz))

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import binary_dilation
 
 from models import weights
 from models.speech.acoustics import DIGITAL_SILENCE_DB, Signal, levels_db, resampled
@@ -104,8 +105,7 @@ def _hysteresis(probabilities: NDArray[np.float32]) -> NDArray[np.bool_]:
 
 
 def _widened(voiced: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    reach = int(_EDGE_S * _LEVEL_HZ)
-    return np.convolve(voiced.astype(np.float32), np.ones(2 * reach + 1), mode="same") > 0.5
+    return np.asarray(binary_dilation(voiced, iterations=int(_EDGE_S * _LEVEL_HZ)), np.bool_)
 
 
 def _runs(flags: NDArray[np.bool_]) -> list[tuple[float, float]]:

@@ -42,7 +42,7 @@ Samples = NDArray[np.float32]
 _NOTHING_HEARD: Final = (
     "There are no subtitles: no speech was heard in the recording that the transcript could be laid on."
 )
-_TAIL_S: Final = 0.4  # a film that ends with its last sound looks cut off
+_TAIL_S: Final = 0.2  # after the voice's own silence: a film that ends with its last sound looks cut off
 _PROGRESS_EVERY: Final = 10  # frames
 # Where an attempt's time goes, for a progress bar that moves evenly.
 _FACE_SHARE: Final = 0.05
@@ -131,7 +131,12 @@ def make_video(
     check_canceled()
 
     on_progress("speech", _FACE_SHARE)
-    sound = speak(inputs)
+
+    def heard(fraction: float) -> None:
+        check_canceled()
+        on_progress("speech", _FACE_SHARE + fraction * _SPEECH_SHARE)
+
+    sound = speak(inputs, on_progress=heard)
     check_canceled()
 
     on_progress("face", _FACE_SHARE + _SPEECH_SHARE)
@@ -156,13 +161,19 @@ def make_video(
     files = {"video": out_dir / "video.mp4", "poster": out_dir / "poster.jpg"}
     facts = _render(files, scene, sound, mouth, head, burner, fps=fps, progress=progress)
     files |= _write_subtitles(out_dir, cues)
+    if sound.text:
+        files["script"] = out_dir / "script.txt"
+        files["script"].write_text(sound.text, encoding="utf-8", newline="")
     return FilmResult(files=files, facts=_facts(storyboard, scene, sound, facts, cues), usage=_usage(storyboard, facts))
 
 
-def speak(inputs: FilmInputs) -> SpokenSound:
-    """The film's sound: synthesised from the script, or the recording with its times found."""
+def speak(inputs: FilmInputs, *, on_progress: Callable[[float], None] = lambda fraction: None) -> SpokenSound:
+    """The film's sound: synthesised from the script, or the recording with its times found.
+
+    ``on_progress`` is told the fraction of a recording that was listened to; what it raises ends the work.
+    """
     shot = inputs.storyboard.speech
-    return _synthesized(shot) if inputs.audio is None else _recorded(shot, inputs, inputs.audio)
+    return _synthesized(shot) if inputs.audio is None else _recorded(shot, inputs, inputs.audio, on_progress)
 
 
 def _synthesized(shot: SpeechShot) -> SpokenSound:
@@ -181,12 +192,16 @@ def _synthesized(shot: SpeechShot) -> SpokenSound:
     )
 
 
-def _recorded(shot: SpeechShot, inputs: FilmInputs, path: Path) -> SpokenSound:
+def _recorded(shot: SpeechShot, inputs: FilmInputs, path: Path, on_progress: Callable[[float], None]) -> SpokenSound:
     from models.speech.recording import timeline_of_recording
 
     audio = load_audio(path, max_duration_s=inputs.limits.max_audio_s, name="the recording")
     timeline = inputs.timeline or timeline_of_recording(
-        audio.samples, audio.sample_rate_hz, language=shot.language, transcript=shot.transcript
+        audio.samples,
+        audio.sample_rate_hz,
+        language=shot.language,
+        transcript=shot.transcript,
+        on_progress=on_progress,
     )
     return SpokenSound(
         samples=audio.samples,

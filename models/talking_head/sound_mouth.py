@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.signal import convolve
 
 Curve = NDArray[np.float64]
 
@@ -38,7 +39,7 @@ def mouth_of_sound(levels: Curve, formants: Curve, spoken: Sequence[tuple[float,
     brightness = formants - levels
     brightness = np.clip(brightness - np.median(brightness[inside]), -15, 15)
     smooth = np.hanning(round(0.12 * rate_hz) + 2)
-    brightness = np.convolve(brightness, smooth / smooth.sum(), mode="same")
+    brightness = convolve(brightness, smooth / smooth.sum(), mode="same", method="direct")
     curves[1] = 1.0 + np.where(brightness > 0, 0.007, 0.016) * brightness
     curves[2] = np.clip(-0.05 * brightness, 0, 0.7)
     return curves

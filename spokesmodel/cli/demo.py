@@ -23,7 +23,7 @@ def demo(
     state_dir: StateDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make the demo: demo.mp4, demo.srt, demo.vtt, demo.jpg and index.html."""
+    """Make the demo: demo.mp4, demo.srt, demo.vtt, demo.jpg, demo.txt and index.html."""
     with told_errors(as_json):
         from importlib.metadata import version
 

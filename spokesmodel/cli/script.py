@@ -30,12 +30,11 @@ def script(
 ) -> None:
     """Write a script from the facts of a brief: a JSON file, options, or both (options win)."""
     with told_errors(as_json):
-        from services.usecases.write_script import write_script
-
         from services.domain import wire
         from services.domain.brief import Brief
         from services.settings import Settings
         from services.usecases.check_text import check_brief
+        from services.usecases.write_script import write_script
 
         given: dict[str, Any] = {
             "product": product,

@@ -411,7 +411,6 @@ def test_bad_recording_is_refused_saying_which_file_and_why(
     assert "the recording" in caught.value.detail
 
 
-@pytest.mark.xfail(strict=True, raises=IndexError, reason="models.speech.voice_activity widens past so short a sound")
 @pytest.mark.parametrize("duration_s", [0.06, 0.2])
 def test_recording_of_an_instant_becomes_a_film(
     film, vera: Image.Image, tmp_path: Path, voice: Samples, duration_s: float

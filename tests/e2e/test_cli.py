@@ -211,7 +211,7 @@ def test_demo_writes_its_page_and_films(tmp_path: Path) -> None:
     assert run.returncode == 0, run.stderr
     folder = tmp_path / "out"
     assert {path.name for path in folder.iterdir()} == {
-        "demo.mp4", "demo.srt", "demo.vtt", "demo.jpg", "index.html",
+        "demo.mp4", "demo.srt", "demo.vtt", "demo.jpg", "demo.txt", "index.html",
     }  # fmt: skip
     page = (folder / "index.html").read_text(encoding="utf-8")
     assert 'src="demo.mp4"' in page

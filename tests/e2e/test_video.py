@@ -65,7 +65,7 @@ def test_video_is_made_and_downloaded(client: Client, tmp_path: Path) -> None:
     job = client.wait(client.post("/v1/videos", video())["id"])
     assert job["state"] == "succeeded", job["failure"]
     outputs = {output["name"]: output for output in job["result"]["outputs"]}
-    assert set(outputs) == {"video", "poster", "subtitles_srt", "subtitles_vtt"}
+    assert set(outputs) == {"video", "poster", "script", "subtitles_srt", "subtitles_vtt"}
     for output in outputs.values():
         data = httpx.get(output["url"]).content
         assert len(data) == output["size_bytes"]
@@ -120,7 +120,7 @@ def test_running_video_is_canceled(client: Client) -> None:
 
 
 def test_video_is_made_again_when_its_worker_is_killed(system: LocalSystem, client: Client) -> None:
-    job_id = client.post("/v1/videos", video("This goes on for a while, long enough to be hit. " * 4))["id"]
+    job_id = client.post("/v1/videos", video("This goes on for a while, long enough to be hit. " * 24))["id"]
     wait_until(lambda: client.get(f"/v1/jobs/{job_id}")["progress"]["fraction"] > 0)
     pid = system.endpoints[0].worker.pid
     assert pid is not None

@@ -87,7 +87,8 @@ def portrait_pixels(path: Path, height: int = 320) -> NDArray[np.uint8]:
 def test_text_becomes_a_video_with_sound_subtitles_and_poster(tmp_path: Path, portrait: Path) -> None:
     result = film(tmp_path, portrait)
 
-    assert set(result.files) == {"video", "poster", "subtitles_srt", "subtitles_vtt"}
+    assert set(result.files) == {"video", "poster", "script", "subtitles_srt", "subtitles_vtt"}
+    assert result.files["script"].read_text(encoding="utf-8") == TEXT
     with av.open(str(result.files["video"])) as container:
         video, audio = container.streams.video[0], container.streams.audio[0]
         assert (video.codec_context.name, audio.codec_context.name) == ("h264", "aac")

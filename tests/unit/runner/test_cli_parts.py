@@ -11,7 +11,7 @@ import pytest
 from services.domain import errors
 from spokesmodel.cli.output import error_of_failure, exit_status
 from spokesmodel.cli.texts import read_brief, read_text
-from spokesmodel.demo_page import page, render_speed, spoken_text
+from spokesmodel.demo_page import page, render_speed
 from spokesmodel.first_start import write_private
 from spokesmodel.state_folder import StateFolder, running_server
 
@@ -101,10 +101,6 @@ FACTS: dict[str, Any] = {
 }
 
 
-def test_words_of_captions() -> None:
-    assert spoken_text(VTT) == "First line second line. Last <one>."
-
-
 def test_render_speed_is_frames_per_cpu_second() -> None:
     assert render_speed(FACTS) == 50.0
 
@@ -112,6 +108,8 @@ def test_render_speed_is_frames_per_cpu_second() -> None:
 def test_page_escapes_what_it_shows(tmp_path: Path) -> None:
     files = {"video": tmp_path / "a b.mp4", "poster": tmp_path / "p.jpg", "subtitles_vtt": tmp_path / "c.vtt"}
     files["subtitles_vtt"].write_text(VTT)
+    files["script"] = tmp_path / "s.txt"
+    files["script"].write_text("First line. Last <one>.")
     brief = {"product": "<script>alert(1)</script>", "price": "$5", "benefits": ["a", "b"]}
     made = page(brief=brief, facts=FACTS, files=files, presenter="avatar-vera", voice="en-us", version="1.2.3")
     assert "<script>" not in made
