@@ -10,7 +10,6 @@ import statistics
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 
@@ -56,19 +55,13 @@ def cpu_per_second(voice_id: str, text: str, *, repetitions: int = 5, pitch: flo
     return statistics.median(taken), duration_s
 
 
-def high_water_mb() -> float:
-    """Peak of this process alone: ``ru_maxrss`` starts with what the parent held when it forked."""
-    status = Path("/proc/self/status").read_text("ascii")
-    return int(status.split("VmHWM:")[1].split()[0]) * 1024 / 1e6
-
-
 def peak_of(minutes: int) -> float:
     """Peak memory in MB of a process that speaks so many minutes."""
     code = (
-        "from benchmarks.speech import MINUTE_OF_TEXT, high_water_mb;"
+        "from benchmarks.measure import peak_memory_mb; from benchmarks.speech import MINUTE_OF_TEXT;"
         "from models.speech import synthesizer; from services.domain.video import VoiceSettings;"
         f"synthesizer('en-us').synthesize(MINUTE_OF_TEXT * {minutes}, VoiceSettings(voice_id='en-us'));"
-        "print(high_water_mb())"
+        "print(peak_memory_mb())"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return float(run.stdout)

@@ -182,8 +182,9 @@ def test_odd_size_is_evened_and_told(film, sound: Path) -> None:
 
 
 _LARGE = """
-import resource, sys
+import sys
 from pathlib import Path
+from benchmarks.measure import peak_memory_mb
 from tests.e2e.test_cases import BOARD, FilmInputs, make_video, replace
 from services.domain.video import Aspect, FrameSettings
 board = replace(BOARD, frame=FrameSettings(aspect=Aspect.PORTRAIT))
@@ -192,7 +193,7 @@ facts = make_video(
     FilmInputs(storyboard=board, presenter=folder / "large.png", audio=folder / "sound.wav"), out_dir=folder
 ).facts
 print(any("Worked at" in warning for warning in facts["warnings"]))
-print(facts["width_px"], facts["height_px"], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+print(facts["width_px"], facts["height_px"], round(peak_memory_mb()))
 """
 
 

@@ -151,9 +151,10 @@ def test_odd_sizes_and_wrong_frames_are_programming_errors(tmp_path: Path) -> No
 
 
 _MEMORY = """
-import resource, sys
+import sys
 import numpy as np
 from pathlib import Path
+from benchmarks.measure import peak_memory_mb
 from models.video import yuv
 from models.video.writer import VideoWriter
 num_frames = int(sys.argv[1])
@@ -163,17 +164,17 @@ with VideoWriter(Path(sys.argv[2]), width=256, height=256, fps=25, samples=sound
     for index in range(num_frames):
         frame[:256] = 40 + index % 100
         writer.write(frame)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+print(peak_memory_mb())
 """
 
 
 def test_memory_does_not_grow_with_the_length(tmp_path: Path) -> None:
-    def peak_kb(num_frames: int) -> int:
+    def peak_mb(num_frames: int) -> float:
         command = [sys.executable, "-c", _MEMORY, str(num_frames), str(tmp_path / "f.mp4")]
         run = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": "."})
-        return int(run.stdout)
+        return float(run.stdout)
 
-    assert peak_kb(2000) < 1.1 * peak_kb(200)
+    assert peak_mb(2000) < 1.1 * peak_mb(200)
 
 
 def test_poster_is_a_jpeg_of_the_frame(tmp_path: Path) -> None:
