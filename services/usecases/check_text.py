@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Final
 
 from services.domain import copywriting
@@ -11,13 +12,15 @@ from services.domain.errors import ContentRejected, InvalidRequest
 from services.settings import Settings
 
 _LANGUAGE: Final = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
+_LINES: Final = "\t\n\r\u2028\u2029"
+_CONTROLS: Final = ("Cc", "Cs", "Zl", "Zp")
 
 
 def check_text(text: str, settings: Settings, *, param: str) -> None:
     """Nothing, when ``text`` has something to say and is within the limit.
 
     Raises:
-        ContentRejected: ``nothing_to_say``, ``text_too_long``.
+        ContentRejected: ``nothing_to_say``, ``text_too_long``, ``control_character``.
     """
     if len(text) > settings.max_text_characters:
         raise ContentRejected(
@@ -29,6 +32,24 @@ def check_text(text: str, settings: Settings, *, param: str) -> None:
         raise ContentRejected(
             "There is nothing to say: the text has no letter and no digit.", code="nothing_to_say", param=param
         )
+    check_characters(text, param=param, allowed=_LINES)
+
+
+def check_characters(text: str, *, param: str, allowed: str = "") -> None:
+    """Nothing, when ``text`` has no control character, line end or lone surrogate but ``allowed`` ones.
+
+    They come from broken exports, and a terminal or log that prints them obeys them.
+
+    Raises:
+        ContentRejected: ``control_character``.
+    """
+    for character in text:
+        if unicodedata.category(character) in _CONTROLS and character not in allowed:
+            raise ContentRejected(
+                f"{param} contains the control character U+{ord(character):04X}; remove it.",
+                code="control_character",
+                param=param,
+            )
 
 
 def check_brief(brief: Brief, settings: Settings, *, param: str = "brief") -> None:

@@ -7,16 +7,22 @@ from typing import Final
 
 from services.domain.callback_url import parse_callback_url
 from services.domain.errors import InvalidRequest
-from services.domain.video import BackgroundKind, SpokenText, VideoRequest, VoiceSettings
+from services.domain.video import Aspect, BackgroundKind, FrameSettings, SpokenText, VideoRequest, VoiceSettings
 from services.settings import Settings
-from services.usecases.check_text import check_brief, check_in_range, check_language, check_text
+from services.usecases.check_text import (
+    check_brief,
+    check_characters,
+    check_in_range,
+    check_language,
+    check_text,
+)
 
 _FPS: Final = (25, 30, 50, 60)
 _COLOR: Final = re.compile(r"#[0-9a-fA-F]{6}")
 _MAX_CALLBACK_ID: Final = 256
 _MAX_PRONUNCIATIONS: Final = 500
 _MIN_HEIGHT_PX: Final = 128
-_MAX_HEIGHT_PX: Final = 3840
+_MAX_SIDE_PX: Final = 3840
 _MAX_FACE: Final = 1000
 _MAX_SEED: Final = 2**63 - 1
 
@@ -25,9 +31,9 @@ def check_video(request: VideoRequest, settings: Settings) -> None:
     """Nothing, when the request keeps every rule.
 
     Raises:
-        InvalidRequest: ``exactly_one``, ``out_of_range``, ``malformed_color``, ``malformed_language``,
+        InvalidRequest: ``exactly_one``, ``out_of_range``, ``frame_size``, ``malformed_color``, ``malformed_language``,
             ``missing``, ``not_used`` (a field that the chosen kind would ignore).
-        ContentRejected: ``nothing_to_say``, ``text_too_long``.
+        ContentRejected: ``nothing_to_say``, ``text_too_long``, ``control_character``.
     """
     _exactly_one("presenter", avatar_id=request.presenter.avatar_id, upload_id=request.presenter.upload_id)
     if request.presenter.face is not None:
@@ -49,8 +55,7 @@ def check_video(request: VideoRequest, settings: Settings) -> None:
         raise InvalidRequest(
             f"fps is {request.frame.fps}; possible are {known}.", code="out_of_range", param="frame.fps"
         )
-    if request.frame.height_px is not None:
-        check_in_range("frame.height_px", request.frame.height_px, _MIN_HEIGHT_PX, _MAX_HEIGHT_PX)
+    _check_frame_size(request.frame)
     _check_background(request)
     check_in_range("seed", request.seed, 0, _MAX_SEED)
 
@@ -78,6 +83,24 @@ def _check_voice(voice: VoiceSettings) -> None:
     check_in_range("speech.voice.volume", voice.volume, 0, 2)
     check_in_range("speech.voice.pause_s", voice.pause_s, 0, 3)
     check_in_range("speech.voice.pronunciations", len(voice.pronunciations), 0, _MAX_PRONUNCIATIONS)
+    for words in voice.pronunciations.items():
+        check_characters("".join(words), param="speech.voice.pronunciations")
+
+
+def _check_frame_size(frame: FrameSettings) -> None:
+    if frame.height_px is None:
+        return
+    check_in_range("frame.height_px", frame.height_px, _MIN_HEIGHT_PX, _MAX_SIDE_PX)
+    if frame.aspect is Aspect.SOURCE:
+        return  # the width is known only once the file is open
+    across, down = map(int, frame.aspect.split(":"))
+    if frame.height_px * across > _MAX_SIDE_PX * down:
+        raise InvalidRequest(
+            f"height_px={frame.height_px} at {frame.aspect} is {frame.height_px * across // down} pixels wide; no side "
+            f"may be over {_MAX_SIDE_PX}, so the height is at most {_MAX_SIDE_PX * down // across}.",
+            code="frame_size",
+            param="frame.height_px",
+        )
 
 
 def _check_background(request: VideoRequest) -> None:

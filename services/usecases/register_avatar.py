@@ -8,6 +8,7 @@ from services.ports.catalogue import Avatar, AvatarCatalogue
 from services.ports.clock import Clock
 from services.ports.objects import ObjectStore
 from services.ports.uploads import UploadStore
+from services.usecases.check_text import check_characters
 
 
 def register_avatar(
@@ -24,8 +25,10 @@ def register_avatar(
     """A new avatar with its own copy of the upload, which may then expire.
 
     Raises:
-        ContentRejected: ``upload_not_found``, ``upload_incomplete``, ``not_a_picture_or_video``.
+        ContentRejected: ``upload_not_found``, ``upload_incomplete``, ``not_a_picture_or_video``,
+            ``control_character``.
     """
+    check_characters(name, param="name")
     try:
         upload = uploads.get(tenant_id, upload_id)
     except NotFound as error:

@@ -31,6 +31,13 @@ def test_upload_that_cannot_be_an_avatar_is_refused(world, api, media_type, data
     assert api.post("/v1/avatars", {"name": "x", "upload_id": upload_id}).problem == (422, code, "upload_id")
 
 
+@pytest.mark.parametrize("name", ["Vera\x1b[2J", "Vera\nTom", "Vera\x00", "Ve\tra", "\x9bVera", "Vera\u2028Tom"])
+def test_avatar_with_a_control_character_in_its_name_is_refused(world, api, name):
+    answer = api.post("/v1/avatars", {"name": name, "upload_id": world.upload()})
+    assert answer.problem == (422, "control_character", "name")
+    assert len(api.get("/v1/avatars").body["items"]) == 1
+
+
 def test_upload_of_another_tenant_cannot_become_an_avatar(world, other_api):
     upload_id = world.upload()
     answer = other_api.post("/v1/avatars", {"name": "x", "upload_id": upload_id})

@@ -147,6 +147,36 @@ def test_text_without_letter_or_digit_has_nothing_to_say(world, request_1, text)
     assert (type(error), error.code, error.param) == (ContentRejected, "nothing_to_say", "speech.text")
 
 
+@pytest.mark.parametrize("character", ["\x00", "\x1b", "\x0b", "\x7f", "\x9b", "\ud800"])
+def test_control_character_is_refused_by_its_number(world, request_1, character):
+    text = f"Hello{character}there."
+    spoken = refusal(world, replace(request_1, speech=SpokenText(voice=VOICE, text=text)))
+    assert (type(spoken), spoken.code, spoken.param) == (ContentRejected, "control_character", "speech.text")
+    assert f"U+{ord(character):04X}" in spoken.detail
+    recorded = SpokenAudio(upload_id=world.upload("audio/wav"), transcript=text)
+    error = refusal(world, replace(request_1, speech=recorded))
+    assert (error.code, error.param) == ("control_character", "speech.transcript")
+    said = replace(VOICE, pronunciations={"Lumo": f"Loo{character}mo"})
+    error = refusal(world, replace(request_1, speech=SpokenText(voice=said, text="Hi")))
+    assert (error.code, error.param) == ("control_character", "speech.voice.pronunciations")
+
+
+def test_text_may_have_lines_and_tabs(world, request_1):
+    assert submit(world, replace(request_1, speech=SpokenText(voice=VOICE, text="One.\r\n\tTwo.\n\u2028Three.")))
+
+
+@pytest.mark.parametrize(
+    ("aspect", "most"), [(Aspect.LANDSCAPE, 2160), (Aspect.SQUARE, 3840), (Aspect.PORTRAIT, 3840), (Aspect.TALL, 3840)]
+)
+def test_no_side_of_the_frame_may_be_over_3840_pixels(world, request_1, aspect, most):
+    assert submit(world, replace(request_1, frame=FrameSettings(aspect=aspect, height_px=most)))
+    if most < 3840:
+        with pytest.raises(InvalidRequest) as caught:
+            submit(world, replace(request_1, frame=FrameSettings(aspect=aspect, height_px=most + 1)))
+        assert (caught.value.code, caught.value.param) == ("frame_size", "frame.height_px")
+        assert str(most) in caught.value.detail
+
+
 def test_too_long_text_is_refused_naming_limit_and_length(world, request_1):
     settings = Settings(max_text_characters=10)
     error = refusal(world, replace(request_1, speech=SpokenText(voice=VOICE, text="eleven char")), settings=settings)
