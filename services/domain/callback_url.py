@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import socket
+import unicodedata
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from typing import Final
@@ -13,6 +16,9 @@ _MAX_LENGTH: Final = 2048
 # Prefixes whose last bits are an IPv4 address that a gateway would reach: NAT64 (RFC 6052), IPv4-compatible.
 _EMBEDS_IPV4: Final = (IPv6Network("64:ff9b::/96"), IPv6Network("::/96"))
 
+# Dotless and short addresses as browsers and the C library read them: 2130706433, 127.1, 0x7f.1, 0177.0.0.1.
+_NUMBERS: Final = re.compile(r"(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+)){0,3}")
+_IDEOGRAPHIC_STOP: Final = "\u3002"  # a dot between labels in IDNA; NFKC makes the other wide dots of it
 _AZURE_PLATFORM: Final = IPv4Address("168.63.129.16")  # a public number that answers only inside Azure
 
 
@@ -49,11 +55,11 @@ def parse_callback_url(url: str, *, allow_private: bool) -> CallbackUrl:
         raise _refused("it has no host")
     if parts.username is not None or parts.password is not None:
         raise _refused("it carries a user name or password")
-    try:
-        address = ip_address(host)
-    except ValueError:
-        address = None
-    if not allow_private and (host == "localhost" or host.endswith(".localhost") or not _is_callable(address)):
+    name = _plain(host)
+    if not name:
+        raise _refused("it has no host")
+    address = _address_of(name)
+    if not allow_private and (name == "localhost" or name.endswith(".localhost") or not _is_callable(address)):
         raise _refused("it points into a private network or at this machine")
     return CallbackUrl(url=url, scheme=parts.scheme, host=host, port=port or (443 if parts.scheme == "https" else 80))
 
@@ -70,6 +76,22 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
             return False
     is_internal = address.is_multicast or address.is_reserved or address == _AZURE_PLATFORM
     return address.is_global and not is_internal
+
+
+def _plain(host: str) -> str:
+    """``host`` as a resolver sees it: no wide letters, digits or dots, no dot at the end."""
+    plain = unicodedata.normalize("NFKC", host).replace(_IDEOGRAPHIC_STOP, ".").lower()
+    return plain.replace("\u00ad", "").removesuffix(".")
+
+
+def _address_of(name: str) -> IPv4Address | IPv6Address | None:
+    """The address that ``name`` spells, in any spelling that resolvers take; None for a name."""
+    try:
+        if _NUMBERS.fullmatch(name):
+            return IPv4Address(socket.inet_aton(name))
+        return ip_address(name)
+    except (ValueError, OSError):
+        return None
 
 
 def _is_callable(address: IPv4Address | IPv6Address | None) -> bool:

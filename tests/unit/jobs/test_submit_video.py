@@ -292,6 +292,26 @@ def test_refusal_names_the_file_as_the_client_named_it(world, request_1):
         "http://[2001:0:4136:e378:8000:63bf:80ff:fffe]/",
         "http://[::]/",
         "http://0.0.0.0/",
+        "http://127.1/",
+        "http://0x7f.1/",
+        "http://0X7F000001/",
+        "http://2130706433/",
+        "http://0177.0.0.1/",
+        "http://10.65793/",
+        "http://0/",
+        "http://127.0.0.1./",
+        "https://localhost./",
+        "https://LocalHost/",
+        "https://a.localhost./",
+        "http://127\u30020\u30020\u30021/",
+        "http://127\uff0e0\uff0e0\uff0e1/",
+        "http://127\uff610\uff610\uff611/",
+        "http://\uff11\uff12\uff17.0.0.1/",
+        "http://\u2460\u2461\u2466.0.0.1/",
+        "http://\uff4c\uff4f\uff43\uff41\uff4c\uff48\uff4f\uff53\uff54/",
+        "http://loc\u00adalhost/",
+        "http://[fe80::1%25eth0]/",
+        "https://./",
         "https://client.example:99999/",
         "https://client.example/a b",
         "https://client.example\\@127.0.0.1/",
@@ -301,6 +321,21 @@ def test_refusal_names_the_file_as_the_client_named_it(world, request_1):
 def test_callback_into_a_private_network_or_of_a_strange_form_is_refused(world, request_1, url):
     error = refusal(world, request_1, callback_url=url)
     assert (type(error), error.code, error.param) == (ContentRejected, "callback_url_refused", "callback_url")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://client.example./hook",
+        "http://93.184.216.34/",
+        "http://0x5db8d822/",
+        "https://b\u00fccher.example/",
+        "https://7.example/",
+        "https://notlocalhost/",
+    ],
+)
+def test_callback_to_the_open_internet_is_accepted(world, request_1, url):
+    assert submit(world, request_1, callback_url=url).callback_url == url
 
 
 def test_private_callback_is_accepted_where_the_setting_allows(world, request_1):
