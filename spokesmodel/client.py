@@ -66,7 +66,10 @@ class Client:
 
     def post(self, path: str, body: Mapping[str, Any] | None = None, **headers: str) -> Values:
         """The JSON of a POST."""
-        return self._call("POST", path, json=body, headers=headers)
+        if body is None:
+            return self._call("POST", path, headers=headers)
+        content, media_type = _json(body), {"Content-Type": "application/json"}
+        return self._call("POST", path, content=content, headers=media_type | headers)
 
     def items(self, path: str, **parameters: str) -> Iterator[Values]:
         """Everything of a listing, page after page."""
@@ -81,7 +84,7 @@ class Client:
     def upload(self, path: Path, *, fallback_type: str) -> str:
         """Send a file; its upload id. ``fallback_type`` is for names that tell no type."""
         body = {
-            "file_name": path.name,
+            "file_name": path.name.encode("utf-8", "replace").decode(),  # on Linux a name is any bytes
             "media_type": media_type_of(path) or fallback_type,
             "size_bytes": path.stat().st_size,
         }
@@ -140,6 +143,15 @@ class Client:
             raise _error(response)
         values: Values = response.json() if response.content else {}
         return values
+
+
+def _json(body: Mapping[str, Any]) -> bytes:
+    try:
+        return json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
+    except UnicodeEncodeError as error:
+        raise errors.InvalidRequest("A value is not UTF-8.", code="not_utf8") from error
+    except ValueError as error:
+        raise errors.InvalidRequest("A number is not finite.", code="out_of_range") from error
 
 
 def media_type_of(path: Path) -> str | None:

@@ -5,6 +5,10 @@ from __future__ import annotations
 
 def main() -> None:
     """Run the command line."""
+    import sys
+
     from spokesmodel.cli.app import app
 
+    # A file's name may be any bytes; to tell it must not break what was done.
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     app()

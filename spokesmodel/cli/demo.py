@@ -14,6 +14,13 @@ from spokesmodel.cli.output import AsJson, print_json, told_errors
 
 _BRIEF: Final = Path(__file__).parent.parent / "demo_brief.json"
 _HEIGHT_PX: Final = 1280
+_NAMES: Final = {
+    "video": "demo.mp4",
+    "poster": "demo.jpg",
+    "subtitles_srt": "demo.srt",
+    "subtitles_vtt": "demo.vtt",
+    "script": "demo.txt",
+}
 
 
 def demo(
@@ -27,10 +34,14 @@ def demo(
     with told_errors(as_json):
         from importlib.metadata import version
 
-        from spokesmodel.cli.video import presenter_of, save_outputs
+        from spokesmodel.cli.film_files import refuse_inputs, save_outputs
+        from spokesmodel.cli.video import presenter_of
         from spokesmodel.demo_page import page, render_speed
 
         started_s = time.monotonic()
+        targets = {role: out / name for role, name in _NAMES.items()}
+        index = out / "index.html"
+        refuse_inputs({**targets, "page": index}, {"presenter": presenter})
         out.mkdir(parents=True, exist_ok=True)
         brief: dict[str, Any] = json.loads(_BRIEF.read_text(encoding="utf-8"))
         with backend(state_dir) as client:
@@ -42,9 +53,8 @@ def demo(
                 "seed": 1,
             }
             job = run_job(client, "/v1/videos", body, as_json=as_json)
-            files = save_outputs(client, job, out / "demo.mp4")
+            files = save_outputs(client, job, targets)
         facts = job["result"]["facts"]
-        index = out / "index.html"
         index.write_text(
             page(
                 brief=brief,

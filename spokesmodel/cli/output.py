@@ -94,7 +94,8 @@ def _tell(error: errors.SpokesmodelError, *, as_json: bool) -> None:
 
 def print_json(document: object) -> None:
     """One JSON document on standard output."""
-    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+    ascii_only = (sys.stdout.encoding or "").lower() != "utf-8"
+    sys.stdout.write(json.dumps(document, ensure_ascii=ascii_only, indent=2) + "\n")
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

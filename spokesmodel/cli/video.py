@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from services.domain.errors import InvalidRequest, NotFound
+from services.domain.errors import InvalidRequest
 from services.domain.video import Aspect, SubtitleMode
 from spokesmodel.cli.backend import StateDir, backend, run_job
+from spokesmodel.cli.film_files import beside, refuse_foreign, refuse_inputs, save_outputs
 from spokesmodel.cli.output import AsJson, print_json, told_errors
-from spokesmodel.cli.texts import TEXT_HELP, existing_file, read_brief, read_text
+from spokesmodel.cli.texts import TEXT_HELP, existing_file, is_file, read_brief, read_text
 
 if TYPE_CHECKING:
     from spokesmodel.client import Client
@@ -32,7 +34,14 @@ def video(
         str, typer.Option("--portrait", metavar="PICTURE", help="A picture or short video of a person, or an avatar.")
     ],
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE.mp4", help="Where the video goes; the rest beside.")
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE.mp4",
+            help="Where the video goes; FILE.srt, FILE.vtt, FILE-poster.jpg and FILE-script.txt go beside. "
+            "An earlier film of that name is replaced; a file that another option names never is.",
+        ),
     ],
     text: Annotated[str | None, typer.Option(help=f"What is said: {TEXT_HELP}.")] = None,
     brief: Annotated[
@@ -63,7 +72,16 @@ def video(
     """Make a talking video. Ctrl-C cancels it."""
     with told_errors(as_json):
         _exactly_one(text, brief, audio)
-        out = _writable(out)
+        for option, number in (("speed", speed), ("pitch", pitch), ("volume", volume), ("pause", pause)):
+            if not math.isfinite(number):
+                raise InvalidRequest(f"--{option} is a number; {number} is none.", code="out_of_range", param=option)
+        targets = _writable(out)
+        given = {"portrait": portrait, "text": text, "brief": brief, "audio": audio, "transcript": transcript}
+        refuse_inputs(targets, {**given, "background": background})
+        hidden = ("subtitles_srt", "subtitles_vtt") if subtitles is SubtitleMode.NONE else ()
+        refuse_foreign(targets, (role for role in targets if role not in hidden))
+        if not _is_named(background):
+            existing_file(Path(background), param="background")
         voice_body = {
             "voice_id": voice or _DEFAULT_VOICE,
             "speed": speed,
@@ -92,19 +110,8 @@ def video(
             if audio is not None:
                 speech["audio_upload_id"] = client.upload(audio, fallback_type="audio/wav")
             job = run_job(client, "/v1/videos", body, as_json=as_json)
-            files = save_outputs(client, job, out)
+            files = save_outputs(client, job, targets)
         _tell(job, files, as_json=as_json)
-
-
-def save_outputs(client: Client, job: dict[str, Any], out: Path) -> dict[str, Path]:
-    """Download what the job made: the video to ``out``, the rest beside it under the same name; paths by role."""
-    files: dict[str, Path] = {}
-    for output in job["result"]["outputs"]:
-        suffix = Path(output["url"].partition("?")[0]).suffix
-        path = out if output["name"] == "video" else out.with_suffix(suffix)
-        client.download(output["url"], path)
-        files[output["name"]] = path
-    return files
 
 
 def _tell(job: dict[str, Any], files: dict[str, Path], *, as_json: bool) -> None:
@@ -125,27 +132,30 @@ def presenter_of(client: Client, portrait: str) -> dict[str, str]:
     """The request's presenter: the file at ``portrait``, sent, or the avatar of that id or name.
 
     Raises:
-        NotFound: ``portrait_not_found``.
+        InvalidRequest: ``portrait_not_found``.
     """
-    if Path(portrait).is_file():
+    if is_file(portrait):
         return {"upload_id": client.upload(Path(portrait), fallback_type="image/jpeg")}
     known = list(client.items("/v1/avatars"))
     for avatar in known:
         if portrait in (avatar["id"], avatar["name"]) or portrait.removeprefix("avatar-") == avatar["name"].lower():
             return {"avatar_id": avatar["id"]}
     names = ", ".join(avatar["name"] for avatar in known)
-    raise NotFound(
+    raise InvalidRequest(
         f"{portrait} is neither a file nor an avatar; avatars: {names}.", code="portrait_not_found", param="portrait"
     )
 
 
 def _background(client: Client, background: str) -> dict[str, str]:
-    if background in ("original", "blur"):
-        return {"kind": background}
     if background.startswith("#"):
         return {"kind": "color", "color": background}
-    path = existing_file(Path(background), param="background")
-    return {"kind": "image", "upload_id": client.upload(path, fallback_type="image/jpeg")}
+    if _is_named(background):
+        return {"kind": background}
+    return {"kind": "image", "upload_id": client.upload(Path(background), fallback_type="image/jpeg")}
+
+
+def _is_named(background: str) -> bool:
+    return background in ("original", "blur") or background.startswith("#")
 
 
 def _face(face: str) -> str | int:
@@ -161,7 +171,7 @@ def _exactly_one(text: str | None, brief: str | None, audio: Path | None) -> Non
         raise InvalidRequest("Give exactly one of --text, --brief and --audio.", code="exactly_one", param="speech")
 
 
-def _writable(out: Path) -> Path:
+def _writable(out: Path) -> dict[str, Path]:
     if out.is_dir():
         out = out / "video.mp4"
     if out.suffix.lower() != ".mp4":
@@ -170,4 +180,4 @@ def _writable(out: Path) -> Path:
         out.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidRequest(f"{out.parent} cannot be made: {error.strerror}.", code="out_not_writable") from error
-    return out
+    return beside(out)

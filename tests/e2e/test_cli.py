@@ -97,7 +97,7 @@ def test_text_and_portrait_from_files_with_any_name(tmp_path: Path) -> None:
         (("--portrait", "vera", "--brief", "nowhere.json"), 2, "file_not_found"),
         (("--portrait", "vera", "--text", "Hi.", "--face", "left"), 2, "out_of_range"),
         (("--portrait", "vera", "--text", "Hi.", "--background", "nowhere.png"), 2, "file_not_found"),
-        (("--portrait", "nobody.jpg", "--text", "Hi."), 3, "portrait_not_found"),
+        (("--portrait", "nobody.jpg", "--text", "Hi."), 2, "portrait_not_found"),
         (("--portrait", "vera", "--text", "?!…"), 3, "nothing_to_say"),
         (("--portrait", "vera", "--text", "Hi.", "--voice", "klingon"), 3, "voice_not_found"),
     ],

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import html
+import io
+import math
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from services.domain import errors
 from spokesmodel.cli.output import error_of_failure, exit_status
 from spokesmodel.cli.texts import read_brief, read_text
+from spokesmodel.client import Client
 from spokesmodel.demo_page import page, render_speed
 from spokesmodel.first_start import write_private
 from spokesmodel.state_folder import StateFolder, running_server
@@ -67,6 +70,45 @@ def test_text_is_itself_or_what_a_file_says(tmp_path: Path) -> None:
     assert read_text("Grüße", param="text") == "Grüße"
     assert read_text("a" * 5000, param="text") == "a" * 5000
     assert read_text("zero\0byte", param="text") == "zero\0byte"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["and/or", "https://example.com", "这款水杯适合上班/上学。", "Read notes.txt first.", "a.b", "/ is a slash", ""],
+)
+def test_text_with_slash_or_dot_is_still_a_text(text: str) -> None:
+    assert read_text(text, param="text") == text
+
+
+def test_word_that_goes_on_from_a_folder_is_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "texts").mkdir()
+    with pytest.raises(errors.InvalidRequest) as caught:
+        read_text("texts/missing", param="text")
+    assert caught.value.code == "file_not_found"
+
+
+@pytest.mark.parametrize(
+    ("brief", "code"),
+    [
+        ("[" * 200_000, "malformed_json"),
+        ('{"product": ' * 100_000, "malformed_json"),
+        ('{"duration_s": NaN}', "malformed_json"),
+        ('{"product": "\\ud800"}', "not_utf8"),
+    ],
+)
+def test_brief_that_is_no_data_is_refused(monkeypatch: pytest.MonkeyPatch, brief: str, code: str) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(brief.encode())))
+    with pytest.raises(errors.InvalidRequest) as caught:
+        read_brief("-")
+    assert caught.value.code == code
+
+
+@pytest.mark.parametrize(("value", "code"), [(math.nan, "out_of_range"), ("a\udcffb", "not_utf8")])
+def test_client_sends_only_json(value: object, code: str) -> None:
+    with Client("http://127.0.0.1:1", "sk_x") as client, pytest.raises(errors.InvalidRequest) as caught:
+        client.post("/v1/videos", {"x": value})
+    assert caught.value.code == code
 
 
 def test_text_in_another_encoding_is_refused(tmp_path: Path) -> None:
