@@ -24,10 +24,12 @@ from models.video.audio import load_audio
 from models.video.poster import write_poster
 from models.video.subtitles import (
     NO_WORD_TIMES,
+    CaptionPlace,
     Cue,
     CueLimits,
     SubtitleBurner,
     cues_from_timeline,
+    place_captions,
     to_srt,
     to_vtt,
 )
@@ -147,10 +149,12 @@ def make_video(
 
     mouth = plan_mouth(sound.timeline, sound.samples, sound.sample_rate_hz, num_frames=num_frames, fps=fps)
     head = plan_head(sound.timeline, num_frames=num_frames, fps=fps, seed=storyboard.seed)
-    cues = _cues(storyboard, sound, scene.size)
+    is_burnt = storyboard.subtitles is SubtitleMode.BURN
+    place = place_captions(*scene.size, scene.face_rows if is_burnt else None)
+    cues = _cues(storyboard, sound, scene.size, place)
     burner = (
-        SubtitleBurner(cues, size=scene.size, language=sound.language or "und")
-        if cues and storyboard.subtitles is SubtitleMode.BURN
+        SubtitleBurner(cues, size=scene.size, language=sound.language or "und", place=place)
+        if cues and is_burnt
         else None
     )
 
@@ -222,15 +226,15 @@ def _film_settings(inputs: FilmInputs) -> FilmSettings:
         background_file=inputs.background,
         max_picture_pixels=inputs.limits.max_picture_pixels,
         max_source_video_s=inputs.limits.max_source_video_s,
+        has_captions=storyboard.subtitles is SubtitleMode.BURN,
     )
 
 
-def _cues(storyboard: Storyboard, sound: SpokenSound, size: tuple[int, int]) -> list[Cue]:
+def _cues(storyboard: Storyboard, sound: SpokenSound, size: tuple[int, int], place: CaptionPlace) -> list[Cue]:
     if storyboard.subtitles is SubtitleMode.NONE or not sound.text or not sound.timeline.words:
         return []
-    return cues_from_timeline(
-        sound.timeline, sound.text, language=sound.language or "und", limits=CueLimits.for_frame(*size)
-    )
+    limits = CueLimits.for_frame(*size, place.style, max_lines=place.max_lines)
+    return cues_from_timeline(sound.timeline, sound.text, language=sound.language or "und", limits=limits)
 
 
 def _render(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
@@ -22,16 +22,19 @@ from models.video.background import BackgroundComposer
 from models.video.framing import FramePlan, HeadBox, head_box, plan_frame
 from models.video.picture import PictureSource
 from models.video.source import SourceFrame, VideoSource, open_source
+from models.video.subtitles import FaceRows
 from models.video.yuv import rgb_to_i420
 from services.domain.errors import ContentRejected
 from services.domain.storyboard import BackgroundShot
-from services.domain.video import Aspect, Background, FrameSettings
+from services.domain.video import Aspect, Background, BackgroundKind, FrameSettings
 
 Frame = NDArray[np.uint8]
 Matte = NDArray[np.float32]
 
 _HEAD_SEARCH_PX: Final = 1600  # long side; hair is measured to a pixel of it
 _MATTE_MEMORY: Final = 0.4  # share of the frame before in a video's matte, against flicker
+_LOWER_LIP: Final = 17  # of the mesh: the lower edge of the lower lip
+_JAW_DROP: Final = 0.05  # how far lips and chin go down in speech, of the face's height
 _WARNINGS: Final[Mapping[str, str]] = {
     "turned_face": "The face is turned away by more than 25 degrees: its motion was softened.",
     "mouth_wide_open": "The mouth is wide open in the picture: a picture with a closed mouth gives a better film.",
@@ -41,7 +44,11 @@ _WARNINGS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilmSettings:
-    """What a scene is made of besides the presenter's file."""
+    """What a scene is made of besides the presenter's file.
+
+    Attributes:
+        has_captions: Subtitles are drawn into the film and want room below the chin.
+    """
 
     face: int | None
     frame: FrameSettings
@@ -49,6 +56,7 @@ class FilmSettings:
     background_file: Path | None
     max_picture_pixels: int
     max_source_video_s: float
+    has_captions: bool = False
 
 
 class Scene(Protocol):
@@ -58,11 +66,13 @@ class Scene(Protocol):
         kind: ``picture`` or ``video``.
         size: Width and height of the film.
         num_faces, face: How many faces were found, and which one speaks, from left to right.
+        face_rows: Which rows of the film the face takes.
         notes: What the client should know.
     """
 
     kind: str
     size: tuple[int, int]
+    face_rows: FaceRows
     num_faces: int
     face: int
     notes: tuple[str, ...]
@@ -117,6 +127,7 @@ class PictureScene:
         self.base_frame = frame
         self._state = self._renderer.prepare(frame, landmarks)
         self.size = (frame.shape[1], frame.shape[0] * 2 // 3)
+        self.face_rows = _rows([landmarks])
         self.num_faces, self.face = num_faces, face
         self.notes = (*notes, *(_WARNINGS[code] for code in self._state.warnings))
 
@@ -145,6 +156,7 @@ class VideoScene:
         self._source, self._track, self._plan, self._composer, self._fps = source, track, plan, composer, fps
         self._renderer = MeshRenderer()
         self.size = (plan.width, plan.height)
+        self.face_rows = _rows([_in_film(plan, landmarks) for landmarks in track.landmarks if landmarks is not None])
         self.num_faces, self.face = track.num_faces, track.face
         notes = [*source.notes, *plan.notes]
         if track.num_faces > 1:
@@ -191,7 +203,7 @@ def _picture_scene(source: PictureSource, settings: FilmSettings) -> PictureScen
     head = None
     if settings.frame.aspect is not Aspect.SOURCE:
         head = _head_with_hair(source.rgb, landmarks)
-    plan = plan_frame(source.size, head, settings.frame)
+    plan = _planned(source.size, head, settings)
     composer = _composer(settings, plan)
     rgb = plan.apply(source.rgb)
     notes = [*source.notes, *plan.notes]
@@ -215,12 +227,33 @@ def _video_scene(
     needed = max(source.schedule(fps, num_frames)) + 1
     track = track_face(face_finder(), islice(source.frames(), needed), settings.face, check_canceled=check_canceled)
     head = None if settings.frame.aspect is Aspect.SOURCE else head_box(track.middle())
-    plan = plan_frame(source.size, head, settings.frame)
+    plan = _planned(source.size, head, settings)
     return VideoScene(source, track, plan, _composer(settings, plan), fps)
 
 
 def _chosen(num_faces: int, face: int) -> str:
     return f"{num_faces} faces were found; the one that speaks is number {face} from the left, from 0."
+
+
+def _planned(source_size: tuple[int, int], head: HeadBox | None, settings: FilmSettings) -> FramePlan:
+    return plan_frame(
+        source_size,
+        head,
+        settings.frame,
+        has_captions=settings.has_captions,
+        stands_on_edge=settings.background.kind in (BackgroundKind.COLOR, BackgroundKind.IMAGE),
+    )
+
+
+def _rows(faces: Sequence[FaceLandmarks]) -> FaceRows:
+    """Over all of a film's ``faces``, in its pixels; a chin that is half open reaches a little lower."""
+    rows = [face.points[:, 1] for face in faces]
+    drops = [_JAW_DROP * float(np.ptp(row)) for row in rows]
+    return FaceRows(
+        head_top=min(head_box(face).top for face in faces),
+        lip_bottom=max(float(row[_LOWER_LIP]) + drop for row, drop in zip(rows, drops, strict=True)),
+        chin=max(float(row.max()) + drop for row, drop in zip(rows, drops, strict=True)),
+    )
 
 
 def _composer(settings: FilmSettings, plan: FramePlan) -> BackgroundComposer:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from models.perception.face import FaceBox, FaceLandmarks
 from models.video import yuv
+from models.video.subtitles.placement import caption_top_share
 from services.domain.errors import InvalidRequest
 from services.domain.video import Aspect, FrameSettings
 
@@ -31,6 +32,8 @@ _EYE_LINE = 0.36
 _MIN_HEAD_SHARE = 0.22
 # Width of the seam over which the source fades into its blurred surroundings, of the longer side.
 _SEAM_SHARE = 0.012
+# How far the chin drops in speech, with a little air above a caption, in head heights.
+_JAW_DROP = 0.06
 # Room to leave round the head, in head heights.
 _ROOM_ABOVE, _ROOM_BELOW, _ROOM_BESIDE = 0.12, 0.15, 0.10
 
@@ -191,12 +194,22 @@ class FramePlan:
         ]
 
 
-def plan_frame(source_size: tuple[int, int], head: HeadBox | None, settings: FrameSettings) -> FramePlan:
+def plan_frame(
+    source_size: tuple[int, int],
+    head: HeadBox | None,
+    settings: FrameSettings,
+    *,
+    has_captions: bool = False,
+    stands_on_edge: bool = False,
+) -> FramePlan:
     """The crop for ``settings``: never stretched, never through the head, the eyes near the upper third.
 
     Args:
         source_size: Width and height of the source in pixels.
         head: Where the head is; None frames the middle.
+        has_captions: Two lines of burnt-in captions are to have room below the chin, where the source allows it.
+        stands_on_edge: The background is replaced: what the frame has beyond the source is above and beside it, so that
+            the lower edge of the picture, where the person is cut, is that of the film.
 
     Raises:
         InvalidRequest: ``frame_size`` when ``height_px`` is outside 128 to 3840.
@@ -207,12 +220,17 @@ def plan_frame(source_size: tuple[int, int], head: HeadBox | None, settings: Fra
         return _whole_source(source_size, settings.height_px)
     aspect_width, aspect_height = _USUAL_SIZES[settings.aspect]
     ratio = aspect_width / aspect_height
-    crop_width, crop_height = _crop_size(source_size, head, ratio, settings.height_px or aspect_height)
+    chin_share = caption_top_share(aspect_width, aspect_height) if has_captions else 1.0
+    crop_width, crop_height = _crop_size(source_size, head, ratio, settings.height_px or aspect_height, chin_share)
     left = _place(head.center_x - crop_width / 2 if head else None, crop_width, source_size[0])
     top = _place(head.eye_y - _EYE_LINE * crop_height if head else None, crop_height, source_size[1])
     if head:
-        top = _keep_inside(top, crop_height, head.top - _ROOM_ABOVE * head.height, head.bottom, source_size[1])
+        # The chin is to be in the upper ``chin_share`` of the crop.
+        chin = head.bottom + (1 - chin_share) * crop_height + (_JAW_DROP * head.height if has_captions else 0)
+        top = _keep_inside(top, crop_height, head.top - _ROOM_ABOVE * head.height, chin, source_size[1])
         left = _keep_inside(left, crop_width, head.left, head.right, source_size[0])
+    if stands_on_edge and crop_height > source_size[1]:
+        top = source_size[1] - crop_height
 
     height = settings.height_px or min(aspect_height, crop_height * MAX_UPSCALE)
     # 9:16 and 16:9 have no exact even size at every height: the nearest even width is taken.
@@ -284,10 +302,13 @@ def _whole_source(source_size: tuple[int, int], height_px: int | None) -> FrameP
     )
 
 
-def _crop_size(source_size: tuple[int, int], head: HeadBox | None, ratio: float, wanted_height: int) -> tuple[int, int]:
+def _crop_size(
+    source_size: tuple[int, int], head: HeadBox | None, ratio: float, wanted_height: int, chin_share: float
+) -> tuple[int, int]:
     """Width and height of the crop: as much of the source as fits.
 
-    Less when the head would be small; more than the source where the head would not fit.
+    Less when the head would be small; more than the source where the head would not fit, and then as much of its height
+    as brings the chin into the upper ``chin_share``.
     """
     source_width, source_height = source_size
     largest = min(source_height, source_width / ratio)
@@ -298,10 +319,13 @@ def _crop_size(source_size: tuple[int, int], head: HeadBox | None, ratio: float,
         left = max(0.0, head.left - _ROOM_BESIDE * head.height)
         right = min(float(source_width), head.right + _ROOM_BESIDE * head.height)
         needed = max(bottom - top, (right - left) / ratio)
+        with_captions = 0.0
+        if chin_share < 1:
+            with_captions = (head.bottom + _JAW_DROP * head.height - top) / chin_share
         if needed > largest:
-            height = needed
+            height = max(needed, min(with_captions, source_height))
         else:
-            near = max(needed, head.height / _MIN_HEAD_SHARE, min(wanted_height, largest) / MAX_UPSCALE)
+            near = max(needed, with_captions, head.height / _MIN_HEAD_SHARE, min(wanted_height, largest) / MAX_UPSCALE)
             height = min(largest, near)
     height = round(height)
     return max(2, round(height * ratio)), max(2, height)

@@ -43,9 +43,11 @@ class CueLimits:
     gap_s: float = 0.08
 
     @classmethod
-    def for_frame(cls, width_px: int, height_px: int, style: SubtitleStyle | None = None) -> CueLimits:
+    def for_frame(
+        cls, width_px: int, height_px: int, style: SubtitleStyle | None = None, *, max_lines: int = 2
+    ) -> CueLimits:
         """Limits whose lines stay large enough to read in a frame of this shape."""
-        return cls(line_width=letters_a_line(width_px, height_px, style))
+        return cls(line_width=letters_a_line(width_px, height_px, style), max_lines=max_lines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
