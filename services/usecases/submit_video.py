@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from services.domain import wire
-from services.domain.copywriting import primary_language
 from services.domain.engine import EngineKind
 from services.domain.errors import Conflict, ContentRejected, InvalidRequest, NotFound
 from services.domain.job import Job
@@ -18,6 +17,7 @@ from services.ports.objects import ObjectStore
 from services.ports.uploads import Upload, UploadStore
 from services.settings import Settings
 from services.usecases.check_video import check_callback, check_video
+from services.usecases.check_voice import check_voice
 
 _FAMILIES: Final = {"presenter": ("image", "video"), "speech": ("audio", "video"), "background": ("image",)}
 
@@ -36,19 +36,24 @@ def submit_video(
     settings: Settings,
     callback_url: str | None = None,
     callback_id: str | None = None,
+    has_language_model: bool = False,
 ) -> Job:
     """The job, stored durably and queued. Asked again with the same ``job_id``, the answer is the job there is.
+
+    Args:
+        has_language_model: Whether one will write the scripts of briefs; the template writer knows fewer languages.
 
     Raises:
         InvalidRequest: a rule of the form is broken: ``exactly_one``, ``out_of_range`` and others of ``check_video``.
         ContentRejected: ``nothing_to_say``, ``text_too_long``, ``callback_url_refused``; what is referred to is not
             there or of the wrong kind: ``avatar_not_found``, ``upload_not_found``, ``upload_incomplete``,
-            ``empty_file``, ``wrong_media_type``, ``voice_not_found``, ``language_not_spoken``.
+            ``empty_file``, ``wrong_media_type``, ``voice_not_found``, ``language_not_spoken``,
+            ``language_not_written``, ``facts_in_other_language``.
     """
     check_video(request, settings)
     check_callback(callback_url, callback_id, settings)
     if isinstance(request.speech, SpokenText):
-        _check_voice(request.speech, voices)
+        check_voice(request.speech, voices, has_language_model=has_language_model)
     if request.presenter.avatar_id is not None:
         try:
             avatars.get(tenant_id, request.presenter.avatar_id)
@@ -81,19 +86,6 @@ def add_job(job: Job, *, jobs: JobStore) -> Job:
             raise
         return present
     return job
-
-
-def _check_voice(speech: SpokenText, voices: VoiceCatalogue) -> None:
-    try:
-        voice = voices.get(speech.voice.voice_id)
-    except NotFound as error:
-        raise ContentRejected(error.detail, code=error.code, param="speech.voice.voice_id") from error
-    if speech.brief is not None and primary_language(voice.language) != primary_language(speech.brief.language):
-        raise ContentRejected(
-            f"The voice {voice.id} speaks {voice.language}, and the brief asks for {speech.brief.language}.",
-            code="language_not_spoken",
-            param="speech.brief.language",
-        )
 
 
 def _uploads_of(request: VideoRequest) -> dict[str, str]:

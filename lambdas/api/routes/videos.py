@@ -53,6 +53,7 @@ def create_video(
             settings=services.settings,
             callback_url=body.callback_url,
             callback_id=body.callback_id,
+            has_language_model=services.language_model is not None,
         )
         return json_answer(job_values(job), status=202, headers={"Location": f"/v1/jobs/{job.id}", "Retry-After": "2"})
 

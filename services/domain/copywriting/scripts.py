@@ -11,18 +11,37 @@ from services.domain.copywriting.length import primary_language
 _OF_LANGUAGE: Final = {
     "zh": ("Han",),
     "ja": ("Japanese", "Han"),
-    "ko": ("Korean",),
+    "yue": ("Han",),
+    "ko": ("Korean", "Han"),
     "ar": ("Arabic",),
     "fa": ("Arabic",),
     "ur": ("Arabic",),
+    "sd": ("Arabic", "Devanagari"),
+    "ug": ("Arabic",),
     "he": ("Hebrew",),
     "el": ("Greek",),
     "hi": ("Devanagari",),
     "mr": ("Devanagari",),
+    "ne": ("Devanagari",),
+    "bn": ("Bengali",),
+    "gu": ("Gujarati",),
+    "kn": ("Kannada",),
+    "ml": ("Malayalam",),
+    "or": ("Oriya",),
+    "si": ("Sinhala",),
+    "ta": ("Tamil",),
+    "te": ("Telugu",),
+    "am": ("Ethiopic",),
+    "ti": ("Ethiopic",),
+    "hy": ("Armenian",),
+    "hyw": ("Armenian",),
+    "ka": ("Georgian",),
     "th": ("Thai",),
     "ru": ("Cyrillic",),
     "uk": ("Cyrillic",),
     "bg": ("Cyrillic",),
+    "be": ("Cyrillic",),
+    "mk": ("Cyrillic",),
     "sr": ("Cyrillic", "Latin"),
 }
 _LATIN: Final = (
@@ -30,6 +49,7 @@ _LATIN: Final = (
     *("lt", "lv", "ms", "nl", "no", "pl", "pt", "ro", "sk", "sl", "sv", "sw", "tr", "vi"),
 )
 _BY_NAME: Final = {"CJK": "Han", "HIRAGANA": "Japanese", "KATAKANA": "Japanese", "HANGUL": "Korean"}
+_OF_NO_LANGUAGE: Final = frozenset(("Modifier", "Double-struck", "?"))  # letters that every writing uses as signs
 
 
 def writing_of(text: str) -> str | None:
@@ -38,15 +58,26 @@ def writing_of(text: str) -> str | None:
     A Han character counts as three letters, since it says about as much as three Latin ones; any kana makes a text
     Japanese.
     """
+    counts = _systems(text)
+    if counts["Japanese"]:
+        return "Japanese"
+    return counts.most_common(1)[0][0] if counts else None
+
+
+def is_foreign_to(text: str, language: str) -> bool:
+    """Whether ``text`` has letters and none of them is of the writing of ``language``; False where it is not listed."""
+    systems = _systems(unicodedata.normalize("NFKC", text)).keys() - _OF_NO_LANGUAGE
+    return bool(systems) and not any(is_written_in(system, language) for system in systems)
+
+
+def _systems(text: str) -> Counter[str]:
     counts: Counter[str] = Counter()
     for character in text:
         if character.isalpha():
             first = unicodedata.name(character, "?").split(" ", 1)[0]
             system = _BY_NAME.get(first, first.capitalize())
             counts[system] += 3 if system == "Han" else 1
-    if counts["Japanese"]:
-        return "Japanese"
-    return counts.most_common(1)[0][0] if counts else None
+    return counts
 
 
 def is_written_in(writing: str | None, language: str) -> bool:

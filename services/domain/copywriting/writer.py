@@ -28,16 +28,9 @@ def write_from_template(brief: Brief, *, characters_per_s: float) -> Script:
         ContentRejected: ``language_not_written``; ``facts_in_other_language`` when the facts' writing system is not
             the script language's, since nothing here translates.
     """
+    check_writable(brief)
     language = primary_language(brief.language)
-    if language not in TEMPLATE_LANGUAGES:
-        raise ContentRejected(
-            f"The template writer writes {' and '.join(TEMPLATE_LANGUAGES)}, not {brief.language}; "
-            "send the finished text, or set up a language model.",
-            code="language_not_written",
-            param="brief.language",
-        )
     facts = facts_of(brief)
-    _check_writing(facts, language)
     grammar = ChineseGrammar(facts, brief.language) if language == "zh" else EnglishGrammar(facts)
     content = repr([(fact.role, fact.text) for fact in facts])
     tone = brief.tone or (Tone.FRIENDLY, Tone.CONFIDENT)[len(content) % 2]
@@ -61,6 +54,26 @@ def write_from_template(brief: Brief, *, characters_per_s: float) -> Script:
     )
 
 
+def check_writable(brief: Brief, *, param: str = "brief") -> None:
+    """Nothing, when the template writer knows the brief's language and can use its facts.
+
+    Args:
+        param: Where the brief stands in the request; the error's ``param`` starts with it.
+
+    Raises:
+        ContentRejected: ``language_not_written``, ``facts_in_other_language``.
+    """
+    language = primary_language(brief.language)
+    if language not in TEMPLATE_LANGUAGES:
+        raise ContentRejected(
+            f"The template writer writes {' and '.join(TEMPLATE_LANGUAGES)}, not {brief.language}; "
+            "send the finished text, or set up a language model.",
+            code="language_not_written",
+            param=f"{param}.language",
+        )
+    _check_writing(facts_of(brief), language, param=f"{param}.language")
+
+
 def fit_warnings(duration_s: float, wanted_s: float, unused_facts: Sequence[str] = ()) -> tuple[str, ...]:
     """What to tell a client whose script misses the asked seconds by more than a tenth."""
     if duration_s < (1 - _FIT) * wanted_s and unused_facts:
@@ -80,7 +93,7 @@ def fit_warnings(duration_s: float, wanted_s: float, unused_facts: Sequence[str]
     return ()
 
 
-def _check_writing(facts: tuple[Fact, ...], language: str) -> None:
+def _check_writing(facts: tuple[Fact, ...], language: str, *, param: str) -> None:
     """Names may be in any writing; sentences' parts may not."""
     parts = [fact.text for fact in facts if fact.role in (FactRole.BENEFIT, FactRole.KEYWORD, FactRole.OFFER)]
     found = writing_of(" ".join(part for part in parts if not _is_designation(part)))
@@ -89,7 +102,7 @@ def _check_writing(facts: tuple[Fact, ...], language: str) -> None:
             f"The facts are written in {found} letters and the script is to be in {language}; the template writer "
             "does not translate. Give the facts in the script's language.",
             code="facts_in_other_language",
-            param="brief.language",
+            param=param,
         )
 
 

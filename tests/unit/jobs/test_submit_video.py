@@ -24,9 +24,10 @@ from services.domain.video import (
     VideoRequest,
     VoiceSettings,
 )
-from services.ports.catalogue import Avatar
+from services.ports.catalogue import Avatar, Voice
 from services.settings import Settings
 from services.usecases.submit_video import submit_video
+from tests.fakes.catalogue import ENGLISH, FakeVoiceCatalogue
 from tests.fakes.world import OTHER_TENANT, TENANT, World
 
 VOICE = VoiceSettings(voice_id="en-us")
@@ -133,7 +134,7 @@ def test_face_index_is_checked(world, request_1):
         {"background": Background(kind=BackgroundKind.BLUR)},
         {"background": Background(kind=BackgroundKind.COLOR, color="#00ffAA")},
         {"speech": SpokenText(voice=replace(VOICE, speed=2, pitch=-12, volume=0, pause_s=3), text="7")},
-        {"speech": SpokenText(voice=VOICE, text="你好", language="zh-Hans-CN")},
+        {"speech": SpokenText(voice=VOICE, text="Hi", language="en-Latn-AU")},
         {"speech": SpokenText(voice=VOICE, brief=BRIEF)},
     ],
 )
@@ -223,6 +224,69 @@ def test_brief_in_a_language_that_the_voice_does_not_speak_is_refused(world, req
     brief = replace(BRIEF, language="zh-CN")
     error = refusal(world, replace(request_1, speech=SpokenText(voice=VOICE, brief=brief)))
     assert (error.code, error.param) == ("language_not_spoken", "speech.brief.language")
+
+
+FRENCH = Voice(id="fr", name="French", language="fr", engine="espeak", gender=None, characters_per_s=15.0)
+MANDARIN = replace(FRENCH, id="cmn", language="zh")
+GERMAN = replace(FRENCH, id="de", language="de")
+
+
+@pytest.fixture
+def many_voices(world) -> FakeVoiceCatalogue:
+    return FakeVoiceCatalogue(ENGLISH, FRENCH, MANDARIN, GERMAN)
+
+
+@pytest.mark.parametrize(
+    ("voice_id", "text"),
+    [
+        ("cmn", "Hello my friends"),
+        ("en-us", "大家好"),
+        ("en-us", "Привет"),
+        ("fr", "こんにちは"),
+        ("cmn", "ＦＵＬＬ ＷＩＤＴＨ"),
+    ],
+)
+def test_text_in_letters_that_the_voice_cannot_read_is_refused(world, request_1, many_voices, voice_id, text):
+    speech = SpokenText(voice=VoiceSettings(voice_id=voice_id), text=text)
+    error = refusal(world, replace(request_1, speech=speech), voices=many_voices)
+    assert (type(error), error.code, error.param) == (ContentRejected, "language_not_spoken", "speech.voice.voice_id")
+
+
+@pytest.mark.parametrize(
+    ("voice_id", "text"),
+    [
+        ("cmn", "我们的 USB-C 充电器"),
+        ("en-us", "Say 你好."),
+        ("cmn", "2026"),
+        ("en-us", "Ｈｅｌｌｏ"),
+        ("fr", "Ça va à l’été ?"),
+    ],
+)
+def test_text_with_letters_of_the_voice_is_accepted(world, request_1, many_voices, voice_id, text):
+    speech = SpokenText(voice=VoiceSettings(voice_id=voice_id), text=text)
+    assert submit(world, replace(request_1, speech=speech), voices=many_voices)
+
+
+def test_other_language_than_the_voices_is_refused_naming_voices_that_would_do(world, request_1, many_voices):
+    speech = SpokenText(voice=VOICE, text="Bonjour", language="fr-CA")
+    error = refusal(world, replace(request_1, speech=speech), voices=many_voices)
+    assert (type(error), error.code, error.param) == (ContentRejected, "language_not_spoken", "speech.language")
+    assert "Voices that would do: fr." in error.detail
+    error = refusal(world, replace(request_1, speech=replace(speech, language="ar")), voices=many_voices)
+    assert "No voice speaks that language" in error.detail
+
+
+def test_brief_that_no_writer_here_writes_is_refused(world, request_1, many_voices):
+    speech = SpokenText(voice=VoiceSettings(voice_id="de"), brief=replace(BRIEF, language="de"))
+    error = refusal(world, replace(request_1, speech=speech), voices=many_voices)
+    assert (type(error), error.code, error.param) == (ContentRejected, "language_not_written", "speech.brief.language")
+    assert submit(world, replace(request_1, speech=speech), voices=many_voices, has_language_model=True)
+
+
+def test_brief_whose_facts_are_in_another_writing_is_refused(world, request_1, many_voices):
+    speech = SpokenText(voice=VOICE, brief=replace(BRIEF, benefits=("轻便防水",)))
+    error = refusal(world, replace(request_1, speech=speech), voices=many_voices)
+    assert (error.code, error.param) == ("facts_in_other_language", "speech.brief.language")
 
 
 def test_avatar_of_another_tenant_is_not_found(world, request_1):
