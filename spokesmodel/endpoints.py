@@ -141,7 +141,7 @@ class Endpoint(Source):
             return
         try:
             left_s = (request.deadline_at - self._clock.now()).total_seconds()
-            answer = self.worker.invoke(request, timeout_s=max(0.0, left_s) + _OVERTIME_S)
+            answer = self.worker.invoke(request, timeout_s=max(0.0, left_s) + _OVERTIME_S, silence_s=self._lease_s)
         except WorkerNotReached:
             self._state = WorkerState.LOADING
             self._queue.give_back(claimed)

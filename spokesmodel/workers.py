@@ -9,8 +9,9 @@ import logging
 import os
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import IO, Any, Final
@@ -23,6 +24,7 @@ _log: Final = logging.getLogger("spokesmodel.runner")
 _PING_TIMEOUT_S: Final = 5.0
 _BACKOFF_S: Final = (0.0, 0.2, 1.0, 3.0, 10.0)  # before the n-th start in a row that led to nothing
 _TERMINATE_S: Final = 3.0
+_SILENT_PINGS: Final = 3  # in a row, and the worker counts as hung
 
 
 class WorkerState(StrEnum):
@@ -30,6 +32,22 @@ class WorkerState(StrEnum):
     LOADING = "loading"
     UNUSABLE = "unusable"
     DEAD = "dead"
+
+
+def ping(port: int, timeout_s: float) -> tuple[int, dict[str, Any]]:
+    """Status and values of the worker's answer.
+
+    Raises:
+        TimeoutError: It takes connections and is silent, as a hung process is.
+        OSError, http.client.HTTPException, ValueError: It is not there, or is no worker.
+    """
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout_s)
+    try:
+        connection.request("GET", "/ping")
+        response = connection.getresponse()
+        return response.status, json.loads(response.read())
+    finally:
+        connection.close()
 
 
 class WorkerNotReached(Exception):
@@ -60,6 +78,7 @@ class Worker:
         self._process: subprocess.Popen[bytes] | None = None
         self._port = 0
         self._vain_starts = 0
+        self._silent_pings = 0
         self._start_not_before = 0.0
 
     @property
@@ -81,13 +100,16 @@ class Worker:
                 return WorkerState.LOADING
         return self._ping()
 
-    def invoke(self, request: EngineRequest, *, timeout_s: float) -> EngineAnswer:
+    def invoke(self, request: EngineRequest, *, timeout_s: float, silence_s: float = 30.0) -> EngineAnswer:
         """Have the attempt run.
+
+        Args:
+            silence_s: A worker that answers no ping for this long while it should run the attempt is killed.
 
         Raises:
             WorkerNotReached: It was not taken.
-            EngineFailed: ``engine_lost`` (retryable): the worker died. ``deadline_exceeded``: it did not answer in
-                ``timeout_s`` and was killed.
+            EngineFailed: ``engine_lost`` (retryable): the worker died or hung. ``deadline_exceeded``: it did not
+                answer in ``timeout_s`` and was killed.
         """
         connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=timeout_s)
         try:
@@ -95,9 +117,32 @@ class Worker:
                 connection.connect()
             except OSError as error:
                 raise WorkerNotReached from error
-            return self._exchange(connection, request)
+            with self._watched(silence_s):
+                return self._exchange(connection, request)
         finally:
             connection.close()
+
+    @contextlib.contextmanager
+    def _watched(self, silence_s: float) -> Iterator[None]:
+        """Meanwhile, kill the process when it hangs: its event loop answers pings whatever the attempt does."""
+        ended = threading.Event()
+        process = self._process
+        pause_s = silence_s / _SILENT_PINGS
+
+        def watch() -> None:
+            num_silent = 0  # counted, not timed: after this process itself was stopped, the clock would say too much
+            while not ended.wait(pause_s if num_silent == 0 else 0):
+                num_silent = 0 if self._answers_ping(pause_s) else num_silent + 1
+                if num_silent == _SILENT_PINGS and not ended.is_set() and process is not None:
+                    _log.warning("%s has not answered for %.0f s and is killed", self.name, silence_s)
+                    process.kill()
+                    return
+
+        threading.Thread(target=watch, name=f"{self.name}-watch", daemon=True).start()
+        try:
+            yield
+        finally:
+            ended.set()
 
     def _exchange(self, connection: http.client.HTTPConnection, request: EngineRequest) -> EngineAnswer:
         try:
@@ -111,7 +156,7 @@ class Worker:
             ) from error
         except (OSError, http.client.HTTPException) as error:
             raise EngineFailed(
-                "The engine process died during this attempt.", code="engine_lost", retryable=True
+                "The engine process died or hung during this attempt.", code="engine_lost", retryable=True
             ) from error
         if response.status != http.HTTPStatus.OK:
             raise WorkerNotReached(f"status {response.status}")
@@ -150,6 +195,7 @@ class Worker:
         if time.monotonic() < self._start_not_before:
             return
         self._vain_starts += 1
+        self._silent_pings = 0
         self._port = 0
         # A session of its own: the terminal's Ctrl-C is for the runner, which then tells its workers.
         self._process = subprocess.Popen(
@@ -179,17 +225,30 @@ class Worker:
                 if pipe is not None:
                     pipe.close()
 
-    def _ping(self) -> WorkerState:
-        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=_PING_TIMEOUT_S)
+    def _answers_ping(self, timeout_s: float) -> bool:
+        started_s = time.monotonic()
         try:
-            connection.request("GET", "/ping")
-            response = connection.getresponse()
-            values: dict[str, Any] = json.loads(response.read())
+            ping(self._port, timeout_s)
+        except TimeoutError:
+            return False
+        except (OSError, http.client.HTTPException, ValueError):
+            # It ends, which its connection for the attempt will tell; or it cannot take one more connection just now.
+            time.sleep(max(0.0, timeout_s - (time.monotonic() - started_s)))
+        return True
+
+    def _ping(self) -> WorkerState:
+        try:
+            status, values = ping(self._port, _PING_TIMEOUT_S)
+        except TimeoutError:
+            self._silent_pings += 1
+            if self._silent_pings >= _SILENT_PINGS:
+                _log.warning("%s has not answered %d pings and is killed", self.name, _SILENT_PINGS)
+                self.kill()
+            return WorkerState.LOADING
         except (OSError, http.client.HTTPException, ValueError):
             return WorkerState.LOADING
-        finally:
-            connection.close()
-        if response.status == http.HTTPStatus.OK:
+        self._silent_pings = 0
+        if status == http.HTTPStatus.OK:
             self.problem = None
             return WorkerState.READY
         if values.get("state") == "unusable":

@@ -95,6 +95,21 @@ def test_idle_worker_that_is_killed_comes_back(noop_system: LocalSystem) -> None
     assert ended(noop_system, submit(noop_system, {})).state is JobState.SUCCEEDED
 
 
+def test_worker_that_hangs_is_replaced_and_the_job_tried_again(tmp_path: Path) -> None:
+    with running(tmp_path / "state", lease_s=1.5) as system:
+        worker = system.endpoints[0].worker
+        first = worker.pid
+        assert first is not None
+        job_id = submit(system, {"duration_s": 4})
+        wait_until(lambda: system.services.jobs.get(job_id).progress.fraction > 0)
+        os.kill(first, signal.SIGSTOP)
+        job = ended(system, job_id)
+        assert (job.state, job.attempt) == (JobState.SUCCEEDED, 2)
+        assert worker.pid not in (None, first)
+        with pytest.raises(ProcessLookupError):
+            os.kill(first, 0)
+
+
 def test_attempt_past_its_deadline_ends(tmp_path: Path) -> None:
     with running(tmp_path / "state", attempt_timeout_s=3.0) as system:
         endpoint = system.endpoints[0]
