@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from models.perception.face import FaceBox, FaceLandmarks
 from models.video import yuv
 from models.video.subtitles.placement import caption_top_share
+from models.video.surroundings import ramp, resized, surroundings
 from services.domain.errors import InvalidRequest
 from services.domain.video import Aspect, FrameSettings
 
@@ -142,13 +142,13 @@ class FramePlan:
         """The film's frame, uint8 (height, width, 3), of a source frame; pixels are copied where the scale is 1."""
         cut = self._inside(pixels)
         if not self.is_extended:
-            return _resized(cut, self.width, self.height)
+            return resized(cut, self.width, self.height)
         x0, y0, x1, y1 = self.window()
-        sharp = _resized(cut, x1 - x0, y1 - y0)
-        frame = _surroundings(sharp, (x0, y0), self.width, self.height)
+        sharp = resized(cut, x1 - x0, y1 - y0)
+        frame = surroundings(sharp, (x0, y0), self.width, self.height)
         reach = max(2, round(_SEAM_SHARE * max(self.width, self.height)))
-        across = _ramp(x1 - x0, reach, start=x0 > 0, end=x1 < self.width)
-        down = _ramp(y1 - y0, reach, start=y0 > 0, end=y1 < self.height)
+        across = ramp(x1 - x0, reach, start=x0 > 0, end=x1 < self.width)
+        down = ramp(y1 - y0, reach, start=y0 > 0, end=y1 < self.height)
         inside = frame[y0:y1, x0:x1]
         weight = np.minimum(down[:, None], across[None, :])
         soft = weight < 1
@@ -161,10 +161,10 @@ class FramePlan:
         """A mask (h, w) of the source in film pixels; 0 beyond the source."""
         inside = self._inside(mask)
         if not self.is_extended:
-            return _resized(inside, self.width, self.height)
+            return resized(inside, self.width, self.height)
         x0, y0, x1, y1 = self.window()
         frame = np.zeros((self.height, self.width), mask.dtype)
-        frame[y0:y1, x0:x1] = _resized(inside, x1 - x0, y1 - y0)
+        frame[y0:y1, x0:x1] = resized(inside, x1 - x0, y1 - y0)
         return frame
 
     def to_film(self, points: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -349,54 +349,3 @@ def _keep_inside(start: int, length: int, low: float, high: float, available: in
 
 def _even(value: float) -> int:
     return max(2, 2 * round(value / 2))
-
-
-def _ramp(length: int, reach: int, *, start: bool, end: bool) -> NDArray[np.float32]:
-    """1 throughout, rising from 0 at the ends that have a seam."""
-    position = np.arange(length, dtype=np.float32) + 0.5
-    ramp = np.ones(length, np.float32)
-    if start:
-        ramp = np.minimum(ramp, position / reach)
-    if end:
-        ramp = np.minimum(ramp, position[::-1] / reach)
-    return ramp
-
-
-def _resized(pixels: NDArray[Any], width: int, height: int) -> NDArray[Any]:
-    if (pixels.shape[1], pixels.shape[0]) == (width, height):
-        return np.ascontiguousarray(pixels)
-    factor = height / pixels.shape[0]
-    # Averaging is exact when shrinking; Lanczos keeps lashes and hair when enlarging, and rings on masks.
-    enlarging = cv2.INTER_LANCZOS4 if pixels.ndim == 3 else cv2.INTER_LINEAR
-    return cv2.resize(pixels, (width, height), interpolation=cv2.INTER_AREA if factor < 1 else enlarging)
-
-
-def _surroundings(sharp: NDArray[np.uint8], offset: tuple[int, int], width: int, height: int) -> NDArray[np.uint8]:
-    """A blurred frame to lay ``sharp`` on at ``offset``: its edges drawn outwards, softer with the distance.
-
-    Made at an eighth of the size, where a wide blur costs nothing.
-    """
-    small = 8
-    size = (max(2, math.ceil(width / small)), max(2, math.ceil(height / small)))
-    inner = cv2.resize(
-        sharp, (max(1, sharp.shape[1] // small), max(1, sharp.shape[0] // small)), interpolation=cv2.INTER_AREA
-    )
-    left = min(round(offset[0] / small), size[0] - inner.shape[1])
-    top = min(round(offset[1] / small), size[1] - inner.shape[0])
-    left, top = max(0, left), max(0, top)
-    padded = cv2.copyMakeBorder(
-        inner,
-        top,
-        max(0, size[1] - inner.shape[0] - top),
-        left,
-        max(0, size[0] - inner.shape[1] - left),
-        cv2.BORDER_REPLICATE,
-    )
-    near = cv2.GaussianBlur(padded, (0, 0), 2.0, borderType=cv2.BORDER_REPLICATE)
-    far = cv2.GaussianBlur(padded, (0, 0), max(size) / 10, borderType=cv2.BORDER_REPLICATE)
-    outside = np.ones(padded.shape[:2], np.uint8)
-    outside[top : top + inner.shape[0], left : left + inner.shape[1]] = 0
-    distance = cv2.distanceTransform(outside, cv2.DIST_L2, 3)
-    weight = np.clip(distance / (max(size) / 8), 0, 1)[..., None]
-    mixed = near * (1 - weight) + far * weight
-    return _resized(yuv.rounded(mixed), width, height)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import unicodedata
 from collections.abc import Callable
 from typing import Final
@@ -10,32 +9,13 @@ from typing import Final
 import emoji
 import regex
 
+from models.markup import entities, markup_spans
+
 _FULL_WIDTH_MARKS: Final = "，．：；！？（）"  # never part of a number
 
-# Each pattern blanks its whole match but for the group named "kept".
-_MARKUP: Final = tuple(
-    regex.compile(pattern, regex.MULTILINE)
-    for pattern in (
-        r"<!--.*?-->",
-        r"</?[A-Za-z][^<>\n]{0,200}>",
-        r"^[ \t]*(?:```|~~~)[^\n]*$",
-        r"^[ \t]*(?:[-*_=][ \t]*){3,}$",
-        r"^[ \t]*\|?(?:[ \t]*:?-{3,}:?[ \t]*\|)+[ \t]*(?::?-{3,}:?)?[ \t]*$",
-        r"!\[[^\]\n]*\]\([^)\n]*\)",
-        r"\[(?P<kept>[^\]\n]+)\]\([^)\n]*\)",
-        r"\[(?P<kept>[^\]\n]+)\]\[[^\]\n]*\]",
-        r"^[ \t]*>+[ \t]?",
-        r"^[ \t]*#{1,6}[ \t]+",
-        r"^[ \t]*[-*+•‣▪◦·][ \t]+(?:\[[ xX]\][ \t]+)?",
-        r"\*{1,3}(?=\S)(?P<kept>[^*\n]+?)(?<=\S)\*{1,3}",
-        r"(?<![\p{L}\p{N}_])_{1,3}(?=\S)(?P<kept>[^_\n]+?)(?<=\S)_{1,3}(?![\p{L}\p{N}_])",
-        r"~~(?P<kept>[^~\n]+)~~",
-        r"`+(?P<kept>[^`\n]+)`+",
-        r"(?<!\S)<3+(?!\S)",
-        r"(?<!\S)[:;=8][-o^']?[)(\]\[DPp3](?!\S)",
-    )
+_EMOTICONS: Final = tuple(
+    regex.compile(pattern) for pattern in (r"(?<!\S)<3+(?!\S)", r"(?<!\S)[:;=8][-o^']?[)(\]\[DPp3](?!\S)")
 )
-_ENTITY: Final = regex.compile(r"&(?:#\d{1,7}|#x[0-9A-Fa-f]{1,6}|[A-Za-z]{2,8});")
 
 
 def without_markup(text: str) -> str:
@@ -49,16 +29,15 @@ def without_markup(text: str) -> str:
 
     for found in emoji.emoji_list(text):
         blank(found["match_start"], found["match_end"])
-    for pattern in _MARKUP:
+    for start, end in markup_spans("".join(signs)):
+        blank(start, end)
+    for pattern in _EMOTICONS:
         for match in pattern.finditer("".join(signs)):
-            kept = match.span("kept") if "kept" in pattern.groupindex else (match.end(), match.end())
-            blank(match.start(), kept[0])
-            blank(kept[1], match.end())
-    for match in _ENTITY.finditer("".join(signs)):
-        sign = html.unescape(match[0])
-        if len(sign) == 1:
             blank(*match.span())
-            signs[match.start()] = sign
+    for start, end, sign in entities("".join(signs)):
+        if len(sign) == 1:
+            blank(start, end)
+            signs[start] = sign
     return "".join(map(_plain_sign(), signs))
 
 

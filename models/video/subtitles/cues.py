@@ -6,6 +6,7 @@ import bisect
 import itertools
 from dataclasses import dataclass, replace
 
+from models.markup import readable
 from models.video.subtitles.segmentation import (
     Break,
     Piece,
@@ -78,7 +79,7 @@ class _Atom:
 def cues_from_timeline(
     timeline: SpeechTimeline, text: str, language: str | None = None, *, limits: CueLimits | None = None
 ) -> list[Cue]:
-    """Cues that show all of ``text``, emoji and markup included, broken where a reader would pause.
+    """Cues that show all of ``text`` but its markup, emoji included, broken where a reader would pause.
 
     Empty when the timeline has no word times (``NO_WORD_TIMES`` says so to the client).
 
@@ -89,6 +90,7 @@ def cues_from_timeline(
         limits: Defaults to the usual ones of subtitling.
     """
     limits = limits or CueLimits()
+    timeline, text = _without_markup(timeline, text)
     atoms = _atoms(timeline, text, language, limits)
     if not atoms:
         return []
@@ -105,6 +107,21 @@ def cues_from_timeline(
             )
         )
     return _timed(cues, timeline.duration_s, limits, speed)
+
+
+def _without_markup(timeline: SpeechTimeline, text: str) -> tuple[SpeechTimeline, str]:
+    """The text without markup, and the words' places in it."""
+    seen = readable(text)
+    last = len(text)
+    words = tuple(
+        replace(
+            word,
+            char_start=seen.places[min(max(0, word.char_start), last)],
+            char_end=seen.places[min(max(0, word.char_end), last)],
+        )
+        for word in timeline.words
+    )
+    return replace(timeline, words=words), seen.text
 
 
 def _atoms(timeline: SpeechTimeline, text: str, language: str | None, limits: CueLimits) -> list[_Atom]:
