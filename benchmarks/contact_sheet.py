@@ -1,4 +1,5 @@
 """Contact sheet of rendered mouths, lids and jaws, at full size, for looking at.
+Blinks: --crop eyes --poses source,blink25,blink50,blink100.
 
 python -m benchmarks.contact_sheet --out sheet.png PICTURE... [--crop mouth|eyes|lower|face] [--poses rest,A,U]
 """
@@ -31,11 +32,10 @@ POSES = {
     "O": (0.2, 0.76, 0.6, 0, 0),
     "U": (0.09, 0.68, 1, 0, 0),
     "turn": (0.1, 1, 0, 0, 0, 0.05, 0.02, 0.02),
-    "b15": (0, 1, 0, 0, 0, 0, 0, 0, 0.15),
-    "b35": (0, 1, 0, 0, 0, 0, 0, 0, 0.35),
-    "b60": (0, 1, 0, 0, 0, 0, 0, 0, 0.6),
-    "b85": (0, 1, 0, 0, 0, 0, 0, 0, 0.85),
-    "b100": (0, 1, 0, 0, 0, 0, 0, 0, 1.0),
+    "blink25": (0, 1, 0, 0, 0, 0, 0, 0, 0.25),
+    "blink50": (0, 1, 0, 0, 0, 0, 0, 0, 0.5),
+    "blink75": (0, 1, 0, 0, 0, 0, 0, 0, 0.75),
+    "blink100": (0, 1, 0, 0, 0, 0, 0, 0, 1.0),
     "brow": (0, 1, 0, 0, 0, 0, 0, 0, 0, 1.0),
 }
 
@@ -131,6 +131,9 @@ def main() -> None:
     arguments = parser.parse_args()
     finder = FaceFinder()
     poses = arguments.poses.split(",")
+    unknown = [name for name in poses if name not in POSES]
+    if unknown:
+        parser.error(f"unknown pose {', '.join(unknown)}; known: {', '.join(POSES)}")
     rows = [row(path, poses, arguments.crop, arguments.size, arguments.zoom, finder) for path in arguments.pictures]
     width = max(cells.shape[1] for cells in rows)
     sheet = np.vstack([np.pad(cells, ((0, 4), (0, width - cells.shape[1]), (0, 0))) for cells in rows])

@@ -2,7 +2,8 @@
 
 An open eye shows almost nothing of its lid, so stretching what is there smears lashes and crease. The lid is made
 instead: its colour from the skin above and below the eye, its grain from the skin below, its lash line as dark as
-the lashes of the picture.
+the lashes of the picture. The lashes leave the skin above the eye and turn over with the lid's edge; rims of glasses
+stay on top.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from numpy.typing import NDArray
 from models.perception.face import FaceLandmarks
 from models.talking_head.mesh import topology
 from models.talking_head.mesh.grid import Field, warped
-from models.video.yuv import planes
+from models.talking_head.mesh.lashes import Lashes, bare_colour, find_lashes, wears_glasses
+from models.video.yuv import Planes, planes
 
 Frame = NDArray[np.uint8]
 
@@ -28,6 +30,8 @@ _LOWER_RISE: Final = 0.14  # the lower lid's part of a blink
 _FOLD: Final = (0.10, 0.55)  # the made skin begins this far above the open lid's edge, above its lashes
 _GRAIN_FROM: Final = 0.16  # skin grain is taken from this far below the lower lid
 _GRAIN_BAND: Final = 0.28  # and over this height
+_TURNED_LASHES: Final = 0.5  # length of hanging lashes, seen from the front, over that of raised ones
+_BLINK_BEHIND_GLASSES: Final = 0.4  # rims hide where the lids really are: a lid all the way down would show it
 _EYES: Final = (
     (topology.RIGHT_EYE_UPPER, topology.RIGHT_EYE_LOWER, topology.RIGHT_BROW),
     (topology.LEFT_EYE_UPPER, topology.LEFT_EYE_LOWER, topology.LEFT_BROW),
@@ -44,6 +48,8 @@ class Lid:
         lash: How much darker than the skin the lash line is, 0 to 1, at ``_EDGE_U``.
         fold: How far above the open lid's edge its lashes reach, in half eye widths.
         grain: The Y plane's fine detail in ``box``, float32.
+        lashes: Lashes and rims in ``box``.
+        bare_u, bare_v: What the U and V planes gain in ``box`` where the lashes are taken away.
         box: x0, y0, x1, y1 of the frame that a blink may change, all even.
     """
 
@@ -57,13 +63,17 @@ class Lid:
     lash: Field
     fold: float
     grain: Field
+    lashes: Lashes
+    bare_u: Field
+    bare_v: Field
     box: tuple[int, int, int, int]
 
 
 def find_lids(landmarks: FaceLandmarks, frame: Frame, region: tuple[int, int, int, int]) -> tuple[Lid, ...]:
     """The eyes of a face in ``frame`` (I420) that lie in ``region`` (x0, y0, x1, y1, even)."""
-    lids = (_lid(landmarks, frame, region, *eye) for eye in _EYES)
-    return tuple(lid for lid in lids if lid.box[0] < lid.box[2] and lid.box[1] < lid.box[3])
+    glasses = _glasses(landmarks, frame)
+    lids = (_lid(landmarks, frame, region, *eye, glasses=glasses) for eye in _EYES)
+    return tuple(lid for lid in lids if lid is not None)
 
 
 def _lid(
@@ -73,7 +83,9 @@ def _lid(
     upper: tuple[int, ...],
     lower: tuple[int, ...],
     brow: tuple[int, ...],
-) -> Lid:
+    *,
+    glasses: bool,
+) -> Lid | None:
     points = landmarks.points[:, :2]
     left, right = points[upper[0]], points[upper[-1]]
     origin = ((left + right) / 2).astype(np.float32)
@@ -84,16 +96,44 @@ def _lid(
     above, below = (_edge((points[list(indices)] - origin) @ inverse) for indices in (upper, lower))
     below = np.maximum(below, above)
     below += np.float32(_hidden_white(frame, below, lambda v: origin + np.stack([_EDGE_U, v], 1) @ axes))
-    brow_v = ((points[list(brow)] - origin) @ inverse)[:, 1]
-    room = float(np.clip(above.min() - np.median(brow_v), 0.2, 1.2))
+    brow_uv = (points[list(brow)] - origin) @ inverse
+    room = float(np.clip(above.min() - np.median(brow_uv[:, 1]), 0.2, 1.2))
+
+    corners = origin + np.array([[u, v] for u in (-1.6, 1.6) for v in (above.min() - 0.7, below.max() + 0.5)]) @ axes
+    low, high = np.floor(corners.min(0) / 2).astype(int) * 2, np.ceil(corners.max(0) / 2).astype(int) * 2
+    x0, y0 = max(region[0], int(low[0])), max(region[1], int(low[1]))
+    x1, y1 = min(region[2], int(high[0])), min(region[3], int(high[1]))
+    if x0 >= x1 or y0 >= y1:
+        return None
+    luma = planes(frame).y[y0:y1, x0:x1].astype(np.float32)
+    half_px = float(np.hypot(*across))
+    grain = luma - cv2.GaussianBlur(luma, (0, 0), max(0.07 * half_px, 0.8))
+    x, y = np.meshgrid(np.arange(luma.shape[1]) + x0 - origin[0], np.arange(luma.shape[0]) + y0 - origin[1])
+    u, v = (np.asarray(x * row[0] + y * row[1], np.float32) for row in inverse.T)
+    over_lid, under_lid = (np.asarray(edge, np.float32) for edge in (-v, v))
+    over_lid += np.interp(u, _EDGE_U, above).astype(np.float32)
+    under_lid -= np.interp(u, _EDGE_U, below).astype(np.float32)
+    room_there = (np.interp(u, _EDGE_U, above) - np.interp(u, brow_uv[:, 0], brow_uv[:, 1])).astype(np.float32)
+    eyeball = ((over_lid < 0.03) & (under_lid < 0.03)).astype(np.float32)
+    outer = np.float32(-1 if upper is topology.RIGHT_EYE_UPPER else 1)
+    lashes = find_lashes(luma.astype(np.uint8), outer * u, over_lid, under_lid, room_there, half_px, glasses=glasses)
+    skin_below = (under_lid > _GRAIN_FROM) & (under_lid < _GRAIN_FROM + 2 * _GRAIN_BAND) & (np.abs(u) < 1)
+    usual = 3 * float(np.median(np.abs(grain[skin_below]))) if skin_below.any() else 0.0
+    grain = np.clip(grain, -usual, usual)  # lower lashes are no grain
+    bare, bare_chroma = _without(lashes, frame, (x0, y0, x1, y1), eyeball, half_px)
 
     def colours(v: Field) -> Field:
-        return _sampled(frame, origin + np.stack([_EDGE_U, v], 1) @ axes)
+        return _sampled(bare, origin + np.stack([_EDGE_U, v], 1) @ axes)
 
     over = np.stack([colours(above - share * room) for share in (0.45, 0.55, 0.65, 0.75)])
     under = np.stack([colours(below + depth) for depth in (0.22, 0.3, 0.4)])
     skin = _skin(over, under)
-    strip = np.stack([colours(above + depth)[:, 0] for depth in np.linspace(-0.14, 0.06, 9)])
+    strip = np.stack(
+        [
+            _sampled(frame, origin + np.stack([_EDGE_U, above + depth], 1) @ axes)[:, 0]
+            for depth in np.linspace(-0.14, 0.06, 9)
+        ]
+    )
     ratio = (np.sort(strip, 0)[:2].mean(0) - 16) / np.maximum(skin[:, 0] - 16, 1)
     lash = _smoothed(np.clip(1 - ratio, 0.25, 0.8))
 
@@ -101,17 +141,10 @@ def _lid(
     middle = np.abs(_EDGE_U) < 0.8
     dark = [np.mean(colours(above - reach)[middle, 0] < 0.8 * skin[middle, 0]) > 0.25 for reach in reaches]
     fold = float(np.clip(reaches[dark.index(False)] if False in dark else _FOLD[1], *_FOLD))
-    fold = min(fold + 0.08, 0.7 * room)
+    fold = _FOLD[0] if glasses else min(fold + 0.08, 0.7 * room)
     fold_skin = _along(np.stack([colours(above - fold - depth) for depth in (0.0, 0.06)]).mean(0))
     fold_skin += (skin - fold_skin) * np.clip(1 - (fold_skin[:, :1] - 16) / (0.72 * (skin[:, :1] - 16)), 0, 1)
 
-    corners = origin + np.array([[u, v] for u in (-1.3, 1.3) for v in (above.min() - 0.5, below.max() + 0.5)]) @ axes
-    low, high = np.floor(corners.min(0) / 2).astype(int) * 2, np.ceil(corners.max(0) / 2).astype(int) * 2
-    x0, y0 = max(region[0], int(low[0])), max(region[1], int(low[1]))
-    x1, y1 = min(region[2], int(high[0])), min(region[3], int(high[1]))
-    luma = planes(frame).y[y0 : max(y0, y1), x0 : max(x0, x1)].astype(np.float32)
-    blur = max(0.07 * float(np.hypot(*across)), 0.8)
-    grain = luma - cv2.GaussianBlur(luma, (0, 0), blur) if luma.size else luma
     return Lid(
         origin=origin,
         across=across,
@@ -123,8 +156,41 @@ def _lid(
         lash=lash,
         fold=fold,
         grain=np.asarray(grain, np.float32),
+        lashes=lashes,
+        bare_u=bare_chroma[0],
+        bare_v=bare_chroma[1],
         box=(x0, y0, x1, y1),
     )
+
+
+def _without(
+    lashes: Lashes, frame: Frame, box: tuple[int, int, int, int], eyeball: Field, half_px: float
+) -> tuple[Frame, list[Field]]:
+    """The frame without its upper lashes, and what U and V gained in ``box``."""
+    x0, y0, x1, y1 = box
+    bare = frame.copy()
+    luma, *chroma = planes(bare)
+    view = luma[y0:y1, x0:x1]
+    view[:] = np.clip(view + lashes.bare, 0, 255).astype(np.uint8)
+    gained = []
+    for plane in chroma:
+        view = plane[y0 // 2 : y1 // 2, x0 // 2 : x1 // 2]
+        gained.append(bare_colour(view, lashes.dark, eyeball, half_px / 2))
+        view[:] = np.clip(view + gained[-1], 0, 255).astype(np.uint8)
+    return bare, gained
+
+
+def _glasses(landmarks: FaceLandmarks, frame: Frame) -> bool:
+    points = landmarks.points[:, :2]
+    along, downward = np.meshgrid(np.linspace(-0.8, 0.8, 21), np.linspace(0.45, 1.7, 50))
+    below, widths = [], []
+    for upper, _, _ in _EYES:
+        left, right = points[upper[0]], points[upper[-1]]
+        across = (right - left) / 2
+        down = np.array([-across[1], across[0]])
+        below.append(((left + right) / 2 + along[..., None] * across + downward[..., None] * down).astype(np.float32))
+        widths.append(float(np.hypot(*across)))
+    return wears_glasses(planes(frame).y, below, float(np.mean(widths)))
 
 
 def _edge(uv: Field) -> Field:
@@ -139,9 +205,9 @@ def _smoothed(line: NDArray[np.floating]) -> Field:
 
 
 def _skin(over: Field, under: Field) -> Field:
-    """Colour of the lid along the eye: brighter half of the skin above and below, so that no lash or brow counts."""
+    """Colour of the lid along the eye: skin above and below it without the darkest third, where brows are."""
     both = np.concatenate([over, under])
-    order = np.argsort(both[..., 0], 0)[len(both) // 2 :]
+    order = np.argsort(both[..., 0], 0)[len(both) // 3 :]
     return _along(np.take_along_axis(both, order[..., None], 0).mean(0))
 
 
@@ -174,6 +240,8 @@ def close_lid(lid: Lid, blink: float, places: Field, source: Frame, out: Frame) 
 
     ``places`` (h, w, 2) are the source pixels that the rest of the face shows in the box.
     """
+    if lid.lashes.rims is not None:
+        blink = min(blink, _BLINK_BEHIND_GLASSES)
     x0, y0, x1, y1 = lid.box
     inverse = np.linalg.inv(np.stack([lid.across, lid.down], 1)).astype(np.float32)
     dx, dy = places[..., 0] - lid.origin[0], places[..., 1] - lid.origin[1]
@@ -188,13 +256,19 @@ def close_lid(lid: Lid, blink: float, places: Field, source: Frame, out: Frame) 
     shown = corner * np.float32(min(1.0, blink / 0.25))
 
     fold = upper - np.float32(lid.fold)
+    within = (places - np.array([x0, y0])).astype(np.float32)
     lid_alpha = np.clip((edge - v) * px + 0.5, 0, 1) * _ramp((v - fold) / np.float32(0.2)) * shown
+    if lid.lashes.rims is not None:
+        lid_alpha *= 1 - warped(lid.lashes.rims, within)
     height = np.maximum(edge - fold, np.float32(0.05))
     along = np.clip((v - fold) / height, 0, 1)
-    tone = 0.97 + 0.02 * np.sin(np.pi * along) - 0.06 * u**2
+    tone = 0.97 + 0.03 * np.sin(np.pi * along) - 0.08 * u**2 - 0.08 * _ramp((along - 0.55) / np.float32(0.45))
     line = lash * np.exp(-(((v - edge + 0.02) / np.float32(0.055)) ** 2)) * (1 - 0.5 * np.abs(u) ** 3)
     below_edge = np.clip((v - edge) * px + 0.5, 0, 1)
     hang = line * below_edge * shown * 0.7
+    lash_v = upper - (edge - v) / _lash_length(blink)
+    lash_places = within + (lash_v - v)[..., None] * lid.down
+    strokes = warped(lid.lashes.dark, lash_places.astype(np.float32)) * np.float32(min(1.0, blink / 0.25))
 
     under = np.maximum(v - lower + rise, 0)
     low_places = places + (rise * np.exp(-((under / np.float32(0.35)) ** 2)))[..., None] * lid.down
@@ -213,24 +287,52 @@ def close_lid(lid: Lid, blink: float, places: Field, source: Frame, out: Frame) 
     given, target = planes(source), planes(out)
     view = target.y[y0:y1, x0:x1]
     luma = view.astype(np.float32)
+    luma += warped(lid.lashes.bare, within) * np.float32(min(1.0, blink / 0.25))
     luma += (warped(given.y, low_places, cubic=True) - luma) * low_alpha
     luma = 16 + (luma - 16) * (1 - hang)
     luma += (lid_luma - luma) * lid_alpha
+    luma = 16 + (luma - 16) * (1 - strokes)
     np.copyto(view, np.clip(luma + 0.5, 0, 255), casting="unsafe")
 
+    _colour(lid, blink, (given, target), (low_places, low_alpha), (skin[..., 1:], lid_alpha), (within, strokes))
+
+
+def _lash_length(blink: float) -> np.float32:
+    """Of the upper lashes as seen from the front: 1 raised, below 0 hanging, never quite 0."""
+    turned = np.cos(np.pi * blink)
+    return np.float32(max(turned, 0.12) if turned > 0 else min(turned * _TURNED_LASHES, -0.12))
+
+
+def _colour(
+    lid: Lid,
+    blink: float,
+    frames: tuple[Planes, Planes],
+    low: tuple[Field, Field],
+    closed: tuple[Field, Field],
+    lashes: tuple[Field, Field],
+) -> None:
+    """U and V of ``close_lid``.
+
+    ``frames`` are source and target; the pairs say where the lower lid is taken from, the lid's colour and where the
+    lashes' maps are taken from, each with its alpha, at the Y plane's size.
+    """
+    x0, y0, x1, y1 = lid.box
     size = ((x1 - x0) // 2, (y1 - y0) // 2)
-    half_low, half_lid = (
-        cv2.resize(alpha.astype(np.float32), size, interpolation=cv2.INTER_AREA) for alpha in (low_alpha, lid_alpha)
-    )
-    half_places = (
-        np.asarray(cv2.resize(low_places, size, interpolation=cv2.INTER_AREA), np.float32) - 0.5
-    ) * np.float32(0.5)
-    colour = np.asarray(cv2.resize(skin[..., 1:], size, interpolation=cv2.INTER_AREA), np.float32)
-    for plane, drawn, channel in ((given.u, target.u, 0), (given.v, target.v, 1)):
-        view = drawn[y0 // 2 : y1 // 2, x0 // 2 : x1 // 2]
+
+    def halved(values: Field) -> Field:
+        return np.asarray(cv2.resize(values, size, interpolation=cv2.INTER_AREA), np.float32)
+
+    low_places, within = ((halved(places) - np.float32(0.5)) * np.float32(0.5) for places in (low[0], lashes[0]))
+    low_alpha, lid_alpha, strokes = (halved(alpha.astype(np.float32)) for alpha in (low[1], closed[1], lashes[1]))
+    colour = halved(closed[0])
+    source, target = frames
+    for channel, bare in enumerate((lid.bare_u, lid.bare_v)):
+        view = target[1 + channel][y0 // 2 : y1 // 2, x0 // 2 : x1 // 2]
         value = view.astype(np.float32)
-        value += (warped(plane, half_places.astype(np.float32)) - value) * half_low
-        value += (colour[..., channel] - value) * half_lid
+        value += warped(bare, within) * np.float32(min(1.0, blink / 0.25))
+        value += (warped(source[1 + channel], low_places) - value) * low_alpha
+        value += (colour[..., channel] - value) * lid_alpha
+        value += (128 - value) * strokes  # lashes are black in any light
         np.copyto(view, value + 0.5, casting="unsafe")
 
 

@@ -203,6 +203,40 @@ def test_half_a_blink_narrows_the_eyes_only(observer):
     assert np.array_equal(still[lips - 20 :], half[lips - 20 :])
 
 
+def _above_the_eyes(portrait: Portrait) -> np.ndarray:
+    """Pixels between the open upper lids, with the height of their lashes, and the brows."""
+    inside = np.zeros(planes(portrait.frame).y.shape, bool)
+    for upper in ((160, 159, 158), (385, 386, 387)):
+        points = portrait.landmarks.points[list(upper), :2]
+        height = 0.045 * portrait.landmarks.width
+        low, high = points.min(0), points.max(0)
+        inside[int(low[1] - height) : int(low[1] - 0.1 * height), int(low[0]) : int(high[0])] = True
+    return inside
+
+
+def test_a_blink_takes_long_lashes_off_the_skin_above_the_eye(shared_portrait):
+    portrait = shared_portrait("asian_woman_ai.png")
+    area = _above_the_eyes(portrait)
+    still, shut = (planes(drawn(portrait, mouth(), head(blink=blink))).y[area] for blink in (0, 1))
+    skin = np.median(shut)
+    assert np.mean(still < 0.75 * skin) > 0.1
+    assert np.mean(shut < 0.75 * skin) < 0.25 * np.mean(still < 0.75 * skin)
+
+
+def test_a_blink_leaves_the_rims_of_glasses(shared_portrait):
+    portrait = shared_portrait("man_glasses.png")
+    still, shut = (planes(drawn(portrait, mouth(), head(blink=blink))).y.astype(float) for blink in (0, 1))
+    points = portrait.landmarks.points[:, :2]
+    changed_rim = []
+    for upper, brow in (((246, 161, 160, 159, 158, 157, 173), 65), ((398, 384, 385, 386, 387, 388, 466), 295)):
+        top, bottom = points[brow, 1], points[list(upper), 1].min() - 2
+        left, right = points[list(upper), 0].min(), points[list(upper), 0].max()
+        area = (slice(int(top), int(bottom)), slice(int(left), int(right)))
+        dark = still[area] < 60
+        changed_rim.append(np.mean(np.abs(shut[area] - still[area])[dark] > 40))
+    assert max(changed_rim) < 0.05
+
+
 def test_the_same_pose_gives_the_same_pixels_whatever_was_drawn_before():
     portrait = avatar("avatar-vera")
     track, motion = mouth(3, aperture=np.array([0.1, 0.36, 0.1])), head(3, yaw=np.array([0.02, -0.04, 0.02]))
