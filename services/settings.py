@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -10,6 +11,8 @@ from services.domain.errors import InvalidRequest
 
 _PREFIX = "SPOKESMODEL_"
 _NOT_OURS = ("SPOKESMODEL_WEIGHTS_DIR", "SPOKESMODEL_TEST_DATA")  # read by models.weights and by the tests
+
+_ZERO_IS_FINE = ("SPOKESMODEL_ENGINE_MEMORY_BYTES", "SPOKESMODEL_MAX_WAIT_S")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +57,7 @@ class Settings:
         """Settings from ``SPOKESMODEL_*`` variables; absent ones keep their defaults.
 
         Raises:
-            InvalidRequest: ``unknown_setting`` or ``malformed_setting``, naming the variable.
+            InvalidRequest: ``unknown_setting``, ``malformed_setting`` or ``out_of_range``, naming the variable.
         """
         by_name = {field.name: field for field in fields(cls)}
         values: dict[str, object] = {}
@@ -65,11 +68,21 @@ class Settings:
             if name not in by_name:
                 raise InvalidRequest(f"{variable} is no setting of this version.", code="unknown_setting")
             values[name] = _parse(variable, text, str(by_name[name].type))
+            _check(variable, values[name])
         return cls(**values)  # type: ignore[arg-type]
 
     def to_environment(self) -> dict[str, str]:
         """Variables from which ``from_environment`` makes these settings."""
         return {f"{_PREFIX}{field.name.upper()}": str(getattr(self, field.name)) for field in fields(self)}
+
+
+def _check(variable: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return
+    may_be_zero = variable in _ZERO_IS_FINE
+    if not (math.isfinite(value) and (value > 0 or (may_be_zero and value == 0))):
+        bound = "0 or more" if may_be_zero else "more than 0"
+        raise InvalidRequest(f"{variable}={value} is out of range; {bound}.", code="out_of_range")
 
 
 def _parse(variable: str, text: str, type_name: str) -> object:

@@ -24,9 +24,10 @@ def listen(host: str, port: int) -> socket.socket:
     """
     try:
         listener = socket.create_server((host, port), backlog=512)
-    except OSError as error:
+    except (OSError, OverflowError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "a port is at most 65535"
         raise Unavailable(
-            f"Cannot listen on {host}:{port}: {error.strerror}.", code="port_not_free", retryable=False
+            f"Cannot listen on {host}:{port}: {reason}.", code="port_not_free", retryable=False
         ) from error
     # asyncio sets it only on sockets made with IPPROTO_TCP; without it a kept connection waits 40 ms an answer.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

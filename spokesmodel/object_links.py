@@ -18,7 +18,7 @@ from uuid import uuid4
 
 import anyio
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
@@ -26,7 +26,7 @@ from starlette.types import Receive, Scope, Send
 from lambdas.api.problems import MEDIA_TYPE, problem
 from services.adapters.local.links import PATH_PREFIX, LinkPermission
 from services.bootstrap import Services
-from services.domain.errors import ContentRejected, InvalidRequest, SpokesmodelError
+from services.domain.errors import ContentRejected, InvalidRequest, SpokesmodelError, Unavailable
 from services.ports.objects import ObjectStore
 
 _LEFT_BEHIND_S: Final = 3600
@@ -134,6 +134,8 @@ class _ObjectLinks:
             if size_bytes != permission.size_bytes:
                 raise _wrong_size(permission, str(size_bytes))
             yield path
+        except ClientDisconnect as error:
+            raise Unavailable("The client went away.", code="client_gone") from error
         finally:
             await run_in_threadpool(path.unlink, missing_ok=True)
 

@@ -34,7 +34,7 @@ from spokesmodel.endpoints import Endpoint, Heartbeats
 from spokesmodel.event_sources import EngineFeed, Source
 from spokesmodel.first_start import first_key, install_avatars
 from spokesmodel.internal import InternalApp
-from spokesmodel.state_folder import API_KEY_FILE, StateFolder
+from spokesmodel.state_folder import API_KEY_FILE, WORKERS_LOG, StateFolder
 from spokesmodel.workers import Worker, WorkerState
 
 TEMPLATE: Final = Path(__file__).resolve().parent.parent / "template.yaml"
@@ -49,12 +49,14 @@ class LocalSystem:
     Attributes:
         url: Where the API listens.
         api_key: Of the state folder's first tenant; ``is_new`` when it was made at this start.
+        is_open: Whether other users of this machine may look into the state folder; what it holds is private anyway.
         services: The container that handlers and threads work with.
     """
 
     url: str
     api_key: str
     is_new: bool
+    is_open: bool
     services: Services
 
     def __init__(
@@ -122,6 +124,9 @@ class LocalSystem:
             for name, value in function.environment.items():
                 os.environ.setdefault(name, value)
         self.services, jobs, engine = self._build()
+        (folder.path / WORKERS_LOG).touch()
+        folder.make_private()
+        self.is_open = folder.is_open
         # The folder is ours alone: whatever is claimed was claimed by a runner that is no more.
         jobs.end_claims()
         engine.end_claims()
@@ -206,7 +211,7 @@ class LocalSystem:
     def _worker_log(self) -> IO[bytes] | None:
         if not self._quiet:
             return None
-        return self._stack.enter_context((self._settings.state_dir / "workers.log").open("ab"))
+        return self._stack.enter_context((self._settings.state_dir / WORKERS_LOG).open("ab"))
 
     def _stop(self) -> None:
         if self._api is not None:

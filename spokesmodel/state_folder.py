@@ -15,6 +15,10 @@ from spokesmodel.first_start import write_private
 _LOCK: Final = "runner.lock"
 _ADDRESS: Final = "runner.json"
 API_KEY_FILE: Final = "api_key"
+WORKERS_LOG: Final = "workers.log"
+_STORES: Final = ("jobs", "engine", "uploads", "avatars", "tenants", "usage", "idempotency", "deliveries")
+_FILES: Final = (_LOCK, WORKERS_LOG, *(f"{name}.sqlite" for name in _STORES))
+_FOLDERS: Final = ("objects", "incoming", "scratch")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +47,23 @@ class StateFolder:
         if not _lock(self._lock):
             self._lock.close()
             raise Unavailable(f"Another runner uses the state folder {path}.", code="state_dir_in_use")
+
+    @property
+    def is_open(self) -> bool:
+        """Whether other users of this machine may look into the folder, as into one that was there before."""
+        return bool(self.path.stat().st_mode & 0o077)
+
+    def make_private(self) -> None:
+        """Keep other users out of everything that a runner stores, whatever the folder itself allows.
+
+        The folder is the user's choice and stays as it is. Files that SQLite makes beside a database have its mode.
+        """
+        for name in _FOLDERS:
+            (self.path / name).mkdir(mode=0o700, exist_ok=True)
+            (self.path / name).chmod(0o700)
+        for name in _FILES:
+            for path in self.path.glob(f"{name}*"):
+                path.chmod(0o600)
 
     def tell_address(self, url: str) -> None:
         """Let others on this machine find the runner."""

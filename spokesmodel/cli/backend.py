@@ -42,7 +42,7 @@ def backend(state_dir: Path | None, *, with_engines: bool = True) -> Iterator[Cl
     from services.settings import Settings
     from spokesmodel.client import Client
     from spokesmodel.runner import LocalSystem
-    from spokesmodel.state_folder import running_server
+    from spokesmodel.state_folder import WORKERS_LOG, running_server
 
     with ExitStack() as stack:
         if state_dir is not None and (server := running_server(state_dir)):
@@ -56,7 +56,7 @@ def backend(state_dir: Path | None, *, with_engines: bool = True) -> Iterator[Cl
         try:
             yield stack.enter_context(Client(system.url, system.api_key))
         except EngineFailed:
-            _show_end_of(state_dir / "workers.log")
+            _show_end_of(state_dir / WORKERS_LOG)
             raise
 
 

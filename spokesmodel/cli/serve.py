@@ -39,6 +39,8 @@ def serve(
 
         settings = replace(Settings.from_environment(os.environ), state_dir=state_dir)
         if workers is not None:
+            if workers < 1:
+                raise InvalidRequest(f"--workers is {workers}; 1 or more.", code="out_of_range", param="workers")
             settings = replace(settings, num_workers=workers)
         try:
             kinds = tuple(EngineKind(name) for name in engines.split(","))
@@ -49,6 +51,11 @@ def serve(
             signal.signal(signum, lambda number, _: told.append(number))
         with LocalSystem(settings, host=host, port=port, engines=kinds) as system:
             _tell(system.url, system.api_key, system.is_new, state_dir, as_json=as_json)
+            if system.is_open:
+                sys.stderr.write(
+                    f"note: other users of this machine may list {state_dir}, though not read what is kept in it; "
+                    f"`chmod 700 {state_dir}` ends that\n"
+                )
             while not told and system.is_alive:
                 time.sleep(_LOOK_S)
             if not told:

@@ -167,6 +167,33 @@ def test_api_key_is_made_once_and_is_the_users_alone(tmp_path: Path) -> None:
     assert names == {"Vera", "Tom", "Max", "Ellen"}
 
 
+def test_state_in_an_open_folder_is_the_users_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "state"
+    folder.mkdir(mode=0o755)
+    folder.chmod(0o755)
+    old = folder / "tenants.sqlite"
+    old.touch(0o644)
+    old.chmod(0o644)
+    mine = folder / "mine.txt"
+    mine.touch()
+    mine.chmod(0o644)
+    mask = os.umask(0o022)
+    try:
+        with running(folder) as system:
+            assert system.is_open
+            assert ended(system, submit(system, {})).state is JobState.SUCCEEDED
+            open_to_others = {path.name for path in folder.iterdir() if path.stat().st_mode & 0o077}
+            assert (folder / "jobs.sqlite-wal").exists()
+    finally:
+        os.umask(mask)
+    assert open_to_others == {"mine.txt"}
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o755
+
+
+def test_new_state_folder_is_closed_to_others(noop_system: LocalSystem) -> None:
+    assert not noop_system.is_open
+
+
 def test_engine_without_weights_answers_jobs_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPOKESMODEL_WEIGHTS_DIR", str(tmp_path / "nothing"))
     with LocalSystem(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+import anyio
 import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
@@ -191,3 +192,31 @@ def test_signature_does_not_confuse_neighbouring_fields(objects):
     joined = {**query, "expires": query["expires"] + "&filename=a", "filename": ""}
     with pytest.raises(Forbidden):
         objects.verify_signature("GET", str(KEY), joined)
+
+
+def test_client_that_drops_in_the_middle_leaves_nothing(tmp_path, objects):
+    services = replace(World(Settings(state_dir=tmp_path)).services, objects=objects)
+    app = Starlette(routes=object_routes(services))
+    url = urlsplit(upload(objects).url)
+    messages = [{"type": "http.request", "body": DATA[:100], "more_body": True}, {"type": "http.disconnect"}]
+    headers = [(b"content-type", b"image/png"), (b"content-length", str(len(DATA)).encode())]
+    scope = {
+        "type": "http",
+        "method": "PUT",
+        "path": url.path,
+        "query_string": url.query.encode(),
+        "headers": headers,
+    }
+
+    async def receive():
+        return messages.pop(0)
+
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    anyio.run(app, scope, receive, send)
+    assert sent[0]["status"] == 503
+    assert not objects.exists(KEY)
+    assert list((tmp_path / "incoming").iterdir()) == []

@@ -141,3 +141,9 @@ def test_demo_does_not_replace_its_presenter(tmp_path: Path) -> None:
 def test_what_cannot_be_used_is_told_before_any_work(tmp_path: Path, arguments: tuple[str, ...], code: str) -> None:
     result = video("--portrait", "vera", *arguments, "--out", tmp_path / "film.mp4")
     assert refusal(result)[:2] == (2, code)
+
+
+@pytest.mark.usefixtures("no_backend")
+def test_server_without_workers_is_refused(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["serve", "--workers", "0", "--state-dir", str(tmp_path), "--json"])
+    assert refusal(result)[:2] == (2, "out_of_range")

@@ -26,6 +26,29 @@ def test_unknown_and_malformed_variables_are_named() -> None:
         Settings.from_environment({"SPOKESMODEL_LEASE_S": "soon"})
 
 
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("SPOKESMODEL_NUM_WORKERS", "0"),
+        ("SPOKESMODEL_MAX_AUDIO_S", "-1"),
+        ("SPOKESMODEL_MAX_TEXT_CHARACTERS", "-20"),
+        ("SPOKESMODEL_LEASE_S", "nan"),
+        ("SPOKESMODEL_ATTEMPT_TIMEOUT_S", "inf"),
+        ("SPOKESMODEL_ENGINE_MEMORY_BYTES", "-1"),
+    ],
+)
+def test_limits_that_allow_nothing_are_named(variable: str, value: str) -> None:
+    with pytest.raises(InvalidRequest, match=variable) as caught:
+        Settings.from_environment({variable: value})
+    assert caught.value.code == "out_of_range"
+
+
+def test_zero_that_means_no_limit_or_no_waiting_is_fine() -> None:
+    zero = {"SPOKESMODEL_ENGINE_MEMORY_BYTES": "0", "SPOKESMODEL_MAX_WAIT_S": "0"}
+    settings = Settings.from_environment(zero)
+    assert (settings.engine_memory_bytes, settings.max_wait_s) == (0, 0)
+
+
 def test_worker_gets_the_runners_settings_and_not_its_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPOKESMODEL_SIGNING_SECRET", "x" * 20)
     monkeypatch.setenv("SPOKESMODEL_MAX_AUDIO_S", "7")
