@@ -42,6 +42,14 @@ class ObjectStore(Protocol):
         """
         ...
 
+    def start_of(self, key: ObjectKey, *, size_bytes: int) -> bytes:
+        """The object's first ``size_bytes``; fewer when it is shorter.
+
+        Raises:
+            NotFound: ``object_not_found``.
+        """
+        ...
+
     def local_copy(self, key: ObjectKey) -> AbstractContextManager[Path]:
         """A readable file with the object's bytes, for libraries that need a path; not to be written to.
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from services.domain.errors import ContentRejected, Forbidden, NotFound
+from services.domain.errors import ContentRejected, Forbidden
 from services.domain.object_key import ObjectKey, Retention
 from services.ports.catalogue import Avatar, AvatarCatalogue
 from services.ports.clock import Clock
 from services.ports.objects import ObjectStore
 from services.ports.uploads import UploadStore
 from services.usecases.check_text import check_characters
+from services.usecases.check_upload import check_bytes, find_upload
 
 
 def register_avatar(
@@ -25,33 +26,25 @@ def register_avatar(
     """A new avatar with its own copy of the upload, which may then expire.
 
     Raises:
-        ContentRejected: ``upload_not_found``, ``upload_incomplete``, ``not_a_picture_or_video``,
-            ``control_character``.
+        ContentRejected: ``upload_not_found``, ``upload_incomplete``, ``empty_file``, ``not_a_picture_or_video``,
+            ``unsupported_media``, ``control_character``.
     """
     check_characters(name, param="name")
-    try:
-        upload = uploads.get(tenant_id, upload_id)
-    except NotFound as error:
-        raise ContentRejected(f"There is no upload {upload_id}.", code="upload_not_found", param="upload_id") from error
-    kind = {"image": "picture", "video": "video"}.get(upload.media_type.partition("/")[0])
+    upload = find_upload(upload_id, tenant_id=tenant_id, uploads=uploads, param="upload_id")
+    announced = upload.media_type.partition("/")[0]
+    kind = {"image": "picture", "video": "video"}.get(announced)
     if kind is None:
         raise ContentRejected(
             f"The upload is of type {upload.media_type}; an avatar is a picture or a video.",
             code="not_a_picture_or_video",
             param="upload_id",
         )
+    check_bytes(upload, (announced,), objects=objects, param="upload_id")
     source = ObjectKey.parse(upload.object_key)
     target = ObjectKey(
         retention=Retention.CATALOGUE, tenant_id=tenant_id, owner_id=avatar_id, attempt=0, name=source.name
     )
-    try:
-        objects.copy(source, target)
-    except NotFound as error:
-        raise ContentRejected(
-            f"The bytes of upload {upload_id} have not arrived; send them to its signed URL first.",
-            code="upload_incomplete",
-            param="upload_id",
-        ) from error
+    objects.copy(source, target)
     avatar = Avatar(
         id=avatar_id,
         tenant_id=tenant_id,

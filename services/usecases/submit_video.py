@@ -6,16 +6,16 @@ from typing import Final
 
 from services.domain import wire
 from services.domain.engine import EngineKind
-from services.domain.errors import Conflict, ContentRejected, InvalidRequest, NotFound
+from services.domain.errors import Conflict, ContentRejected, NotFound
 from services.domain.job import Job
-from services.domain.object_key import ObjectKey
 from services.domain.video import SpokenText, VideoRequest
 from services.ports.catalogue import AvatarCatalogue, VoiceCatalogue
 from services.ports.clock import Clock
 from services.ports.jobs import JobStore
 from services.ports.objects import ObjectStore
-from services.ports.uploads import Upload, UploadStore
+from services.ports.uploads import UploadStore
 from services.settings import Settings
+from services.usecases.check_upload import check_bytes, find_upload
 from services.usecases.check_video import check_callback, check_video
 from services.usecases.check_voice import check_voice
 
@@ -47,7 +47,7 @@ def submit_video(
         InvalidRequest: a rule of the form is broken: ``exactly_one``, ``out_of_range`` and others of ``check_video``.
         ContentRejected: ``nothing_to_say``, ``text_too_long``, ``callback_url_refused``; what is referred to is not
             there or of the wrong kind: ``avatar_not_found``, ``upload_not_found``, ``upload_incomplete``,
-            ``empty_file``, ``wrong_media_type``, ``voice_not_found``, ``language_not_spoken``,
+            ``empty_file``, ``wrong_media_type``, ``unsupported_media``, ``voice_not_found``, ``language_not_spoken``,
             ``language_not_written``, ``facts_in_other_language``.
     """
     check_video(request, settings)
@@ -99,26 +99,15 @@ def _uploads_of(request: VideoRequest) -> dict[str, str]:
     return {param: upload_id for param, upload_id in found.items() if upload_id is not None}
 
 
-def _check_upload(param: str, upload_id: str, *, tenant_id: str, uploads: UploadStore, objects: ObjectStore) -> Upload:
-    try:
-        upload = uploads.get(tenant_id, upload_id)
-    except (NotFound, InvalidRequest) as error:
-        raise ContentRejected(f"There is no upload {upload_id}.", code="upload_not_found", param=param) from error
+def _check_upload(param: str, upload_id: str, *, tenant_id: str, uploads: UploadStore, objects: ObjectStore) -> None:
+    upload = find_upload(upload_id, tenant_id=tenant_id, uploads=uploads, param=param)
     families = _FAMILIES[param.partition(".")[0]]
-    if upload.media_type.partition("/")[0] not in families:
+    announced = upload.media_type.partition("/")[0]
+    if announced not in families:
         raise ContentRejected(
             f"{upload.file_name!r} is of type {upload.media_type}; needed is {' or '.join(families)}.",
             code="wrong_media_type",
             param=param,
         )
-    try:
-        size_bytes = objects.head(ObjectKey.parse(upload.object_key)).size_bytes
-    except NotFound as error:
-        raise ContentRejected(
-            f"The bytes of {upload.file_name!r} have not arrived; send them to its signed URL first.",
-            code="upload_incomplete",
-            param=param,
-        ) from error
-    if size_bytes == 0:
-        raise ContentRejected(f"{upload.file_name!r} is empty.", code="empty_file", param=param)
-    return upload
+    # Sound may come in a video's container and the other way round; a picture is no video.
+    check_bytes(upload, families if "audio" in families else (announced,), objects=objects, param=param)

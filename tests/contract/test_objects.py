@@ -71,13 +71,23 @@ def test_putting_again_replaces_bytes_type_and_checksum(objects):
 def test_absent_object_is_not_found(objects):
     objects.put(key("other"), b"x", media_type="image/png")
     assert not objects.exists(key())
-    for call in (objects.get, objects.head, lambda absent: objects.copy(absent, key("copy"))):
+    for call in (
+        objects.get,
+        objects.head,
+        lambda absent: objects.copy(absent, key("copy")),
+        lambda absent: objects.start_of(absent, size_bytes=1),
+    ):
         with pytest.raises(NotFound) as raised:
             call(key())
         assert raised.value.code == "object_not_found"
     with pytest.raises(NotFound), objects.local_copy(key()):
         pass
     assert not objects.exists(key("copy"))
+
+
+def test_start_of_an_object_is_read_alone(objects):
+    objects.put(key(), b"0123456789", media_type="image/png")
+    assert [objects.start_of(key(), size_bytes=size) for size in (0, 4, 99)] == [b"", b"0123", b"0123456789"]
 
 
 def test_local_copy_has_the_ending_and_the_bytes(objects):

@@ -27,6 +27,9 @@ class FakeObjectStore:
     def get(self, key: ObjectKey) -> bytes:
         return self._entry(key)[0]
 
+    def start_of(self, key: ObjectKey, *, size_bytes: int) -> bytes:
+        return self.get(key)[:size_bytes]
+
     @contextmanager
     def local_copy(self, key: ObjectKey) -> Iterator[Path]:
         data = self.get(key)

@@ -40,6 +40,15 @@ OTHER_TENANT = "tenant_01JYYYYYYYYYYYYYYYYYYYYYYY"
 WEBHOOK_SECRET = "whsec_" + base64.b64encode(b"a secret of twenty-four b").decode()
 CALLBACK_URL = "https://client.example/hook"
 
+# How files of these types begin.
+STARTS = {
+    "image/png": b"\x89PNG\r\n\x1a\n",
+    "image/jpeg": b"\xff\xd8\xff\xe0",
+    "image/webp": b"RIFF\x10\0\0\0WEBPVP8 ",
+    "audio/wav": b"RIFF\x10\0\0\0WAVEfmt ",
+    "video/mp4": b"\0\0\0\x18ftypisom",
+}
+
 
 def make_tenant(tenant_id: str = TENANT, *, max_outstanding: int = 8) -> Tenant:
     return Tenant(
@@ -85,8 +94,10 @@ class World:
             webhook_sender=self.sender,
         )
 
-    def upload(self, media_type: str = "image/png", data: bytes | None = b"picture", tenant_id: str = TENANT) -> str:
-        """Id of a new upload; ``data`` None: its bytes never arrived."""
+    def upload(self, media_type: str = "image/png", data: bytes | None = b"...", tenant_id: str = TENANT) -> str:
+        """Id of a new upload; ``data`` None: its bytes never arrived; ``...``: it begins like a file of its type."""
+        if data == b"...":
+            data = STARTS.get(media_type, b"") + data
         upload_id = new_id("upload")
         key = ObjectKey(
             retention=Retention.UPLOAD,

@@ -61,6 +61,13 @@ class FileObjectStore:
     def get(self, key: ObjectKey) -> bytes:
         return self._current(key, Path.read_bytes)
 
+    def start_of(self, key: ObjectKey, *, size_bytes: int) -> bytes:
+        def read(data: Path) -> bytes:
+            with data.open("rb") as file:
+                return file.read(size_bytes)
+
+        return self._current(key, read)
+
     @contextmanager
     def local_copy(self, key: ObjectKey) -> Iterator[Path]:
         """A second name for the file, with the key's own ending, that lasts when the object is replaced or deleted."""

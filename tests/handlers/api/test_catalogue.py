@@ -6,12 +6,12 @@ import pytest
 
 from lambdas.api.routes.catalogue import AvatarsBody
 from lambdas.api.schemas.catalogue import AvatarBody, LanguagesBody, VoicesBody
-from tests.fakes.world import TENANT
+from tests.fakes.world import STARTS, TENANT
 from tests.handlers.api.conftest import AVATAR_ID
 
 
 def test_upload_becomes_an_avatar_with_its_own_copy(world, api):
-    upload_id = world.upload("image/png", b"a face")
+    upload_id = world.upload("image/png")
     answer = api.post("/v1/avatars", {"name": "小明", "upload_id": upload_id})
     assert answer.status == 201
     AvatarBody.model_validate(answer.body)
@@ -24,7 +24,15 @@ def test_upload_becomes_an_avatar_with_its_own_copy(world, api):
 
 @pytest.mark.parametrize(
     ("media_type", "data", "code"),
-    [("audio/wav", b"sound", "not_a_picture_or_video"), ("image/png", None, "upload_incomplete")],
+    [
+        ("audio/wav", STARTS["audio/wav"], "not_a_picture_or_video"),
+        ("image/png", None, "upload_incomplete"),
+        ("image/png", b"", "empty_file"),
+        ("image/png", b"plain words", "unsupported_media"),
+        ("image/jpeg", STARTS["video/mp4"], "unsupported_media"),
+        ("video/mp4", STARTS["image/png"], "unsupported_media"),
+        ("video/mp4", b"%PDF-1.7", "unsupported_media"),
+    ],
 )
 def test_upload_that_cannot_be_an_avatar_is_refused(world, api, media_type, data, code):
     upload_id = world.upload(media_type, data)
@@ -36,6 +44,11 @@ def test_avatar_with_a_control_character_in_its_name_is_refused(world, api, name
     answer = api.post("/v1/avatars", {"name": name, "upload_id": world.upload()})
     assert answer.problem == (422, "control_character", "name")
     assert len(api.get("/v1/avatars").body["items"]) == 1
+
+
+def test_picture_of_another_format_than_announced_is_still_a_picture(world, api):
+    upload_id = world.upload("image/png", STARTS["image/webp"])
+    assert api.post("/v1/avatars", {"name": "x", "upload_id": upload_id}).status == 201
 
 
 def test_upload_of_another_tenant_cannot_become_an_avatar(world, other_api):

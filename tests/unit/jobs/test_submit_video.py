@@ -28,7 +28,7 @@ from services.ports.catalogue import Avatar, Voice
 from services.settings import Settings
 from services.usecases.submit_video import submit_video
 from tests.fakes.catalogue import ENGLISH, FakeVoiceCatalogue
-from tests.fakes.world import OTHER_TENANT, TENANT, World
+from tests.fakes.world import OTHER_TENANT, STARTS, TENANT, World
 
 VOICE = VoiceSettings(voice_id="en-us")
 BRIEF = Brief(product="Lamp", language="en", duration_s=20)
@@ -322,11 +322,22 @@ def test_referred_uploads_are_checked_one_by_one(world, request_1, which):
         ("wrong_media_type", world.upload("text/plain")),
         ("upload_incomplete", world.upload(("image/png", "audio/wav", "image/png")[which], data=None)),
         ("empty_file", world.upload(("video/mp4", "video/mp4", "image/webp")[which], data=b"")),
+        ("unsupported_media", world.upload(("video/mp4", "video/mp4", "image/webp")[which], data=b"words")),
+        ("unsupported_media", world.upload(("image/png", "audio/wav", "image/png")[which], data=b"%PDF-1.7")),
     ]
     for code, upload_id in cases:
         change, param = upload_changes(upload_id)[which]
         error = refusal(world, replace(request_1, **change))
         assert (type(error), error.code, error.param) == (ContentRejected, code, param)
+
+
+def test_sound_may_come_in_any_container_but_a_picture_is_no_sound(world, request_1):
+    sound = world.upload("audio/mpeg", data=STARTS["video/mp4"])
+    assert submit(world, replace(request_1, speech=SpokenAudio(upload_id=sound)))
+    picture = world.upload("audio/mpeg", data=STARTS["image/png"])
+    with pytest.raises(ContentRejected, match="is a PNG file") as caught:
+        submit(world, replace(request_1, speech=SpokenAudio(upload_id=picture)))
+    assert (caught.value.code, caught.value.param) == ("unsupported_media", "speech.audio_upload_id")
 
 
 def test_refusal_names_the_file_as_the_client_named_it(world, request_1):

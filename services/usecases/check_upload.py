@@ -1,0 +1,53 @@
+"""Whether an upload can be used in the place for which it is named."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from services.domain.errors import ContentRejected, InvalidRequest, NotFound
+from services.domain.media_format import START_BYTES, format_of
+from services.domain.object_key import ObjectKey
+from services.ports.objects import ObjectStore
+from services.ports.uploads import Upload, UploadStore
+
+
+def find_upload(upload_id: str, *, tenant_id: str, uploads: UploadStore, param: str) -> Upload:
+    """The tenant's upload.
+
+    Raises:
+        ContentRejected: ``upload_not_found``.
+    """
+    try:
+        return uploads.get(tenant_id, upload_id)
+    except (NotFound, InvalidRequest) as error:
+        raise ContentRejected(f"There is no upload {upload_id}.", code="upload_not_found", param=param) from error
+
+
+def check_bytes(upload: Upload, families: Collection[str], *, objects: ObjectStore, param: str) -> None:
+    """Nothing, when the upload's bytes have arrived and begin like a file of one of ``families``.
+
+    Args:
+        families: First parts of media types: ``image``, ``audio``, ``video``.
+
+    Raises:
+        ContentRejected: ``upload_incomplete``, ``empty_file``, ``unsupported_media``.
+    """
+    try:
+        start = objects.start_of(ObjectKey.parse(upload.object_key), size_bytes=START_BYTES)
+    except NotFound as error:
+        raise ContentRejected(
+            f"The bytes of {upload.file_name!r} have not arrived; send them to its signed URL first.",
+            code="upload_incomplete",
+            param=param,
+        ) from error
+    if not start:
+        raise ContentRejected(f"{upload.file_name!r} is empty.", code="empty_file", param=param)
+    found = format_of(start)
+    if found is None or not found.families.intersection(families):
+        what = "begins like no picture, sound or video that is taken" if found is None else f"is a {found.name} file"
+        raise ContentRejected(
+            f"{upload.file_name!r} was announced as {upload.media_type}, but it {what}; send the file itself, "
+            "or announce it as what it is.",
+            code="unsupported_media",
+            param=param,
+        )
