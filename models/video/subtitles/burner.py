@@ -138,7 +138,7 @@ class SubtitleBurner:
         return _filled(parts, widths, most)
 
     def _narrowed(self, part: str, cue: Cue, room: float) -> list[str]:
-        """A word wider than the frame, cut between letters."""
+        """A word wider than the frame, cut between letters and hyphenated if it is a word."""
         if self._set(part.strip(), cue).width <= room:
             return [part]
         rows, current = [], ""

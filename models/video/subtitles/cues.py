@@ -11,6 +11,8 @@ from models.video.subtitles.segmentation import (
     Break,
     Piece,
     clusters,
+    hyphenation_point,
+    is_address,
     is_unspaced,
     may_break,
     pieces,
@@ -66,7 +68,7 @@ class Cue:
 
 @dataclass(frozen=True, slots=True)
 class _Atom:
-    """A piece of the text that stays in one line, and when it is said."""
+    """A piece of the text that stays in one line, and when it is said; ``joint`` ends a line that parts a word."""
 
     start: int
     end: int
@@ -74,6 +76,7 @@ class _Atom:
     start_s: float
     end_s: float
     width: float
+    joint: str = ""
 
 
 def cues_from_timeline(
@@ -130,28 +133,31 @@ def _atoms(timeline: SpeechTimeline, text: str, language: str | None, limits: Cu
         return []
     atoms = []
     for piece in pieces(text, language):
-        for part in _short_enough(piece, text, limits.line_width):
+        for part, joint in _short_enough(piece, text, limits.line_width):
             start_s, end_s = clock.span(part.start, part.end)
-            shown = text[part.start : part.end]
-            atoms.append(_Atom(part.start, part.end, part.quality, start_s, end_s, width(_shown(shown))))
+            shown = _shown(text[part.start : part.end])
+            atoms.append(_Atom(part.start, part.end, part.quality, start_s, end_s, width(shown + joint), joint))
     return atoms
 
 
-def _short_enough(piece: Piece, text: str, line_width: float) -> list[Piece]:
-    """A piece longer than a line (an address, a very long word) cut between letters."""
+def _short_enough(piece: Piece, text: str, line_width: float) -> list[tuple[Piece, str]]:
+    """A piece longer than a line cut into such as fit: a long word with hyphens, an address between letters."""
     if width(_shown(text[piece.start : piece.end])) <= line_width:
-        return [piece]
+        return [(piece, "")]
     run = text[piece.start : piece.end]
-    parts: list[Piece] = []
+    parts: list[tuple[Piece, str]] = []
     start = position = allowed = 0
     for cluster in clusters(run):
-        if may_break(run, position):
+        # The hyphen takes the room of one letter.
+        if may_break(run, position) and width(_shown(run[start:position])) <= line_width - 1:
             allowed = position
         if width(_shown(run[start : position + len(cluster)])) > line_width and allowed > start:
-            parts.append(Piece(piece.start + start, piece.start + allowed, Break.POOR))
-            start = allowed
+            cut = None if is_address(run) else hyphenation_point(run[start:], allowed - start)
+            end = allowed if cut is None else start + cut
+            parts.append((Piece(piece.start + start, piece.start + end, Break.POOR), "" if cut is None else "-"))
+            start = allowed = end
         position += len(cluster)
-    parts.append(Piece(piece.start + start, piece.end, piece.quality))
+    parts.append((Piece(piece.start + start, piece.end, piece.quality), ""))
     return parts
 
 
@@ -225,6 +231,8 @@ def _grouped(atoms: list[_Atom], text: str, limits: CueLimits, speed: float) -> 
     return groups[::-1]
 
 
+_ORPHAN_SHARE = 0.3  # of a line: shorter ends of sentences look lost
+
 _BREAK_COST = {Break.PARAGRAPH: 0.0, Break.SENTENCE: 0.0, Break.CLAUSE: 1.2, Break.WORD: 3.5, Break.POOR: 6.0}
 
 
@@ -247,13 +255,17 @@ def _cue_cost(atoms: list[_Atom], start: int, end: int, text: str, limits: CueLi
     length = reading_length(text[group[0].start : group[-1].end])
     cost += 4.0 * max(0.0, length / available_s / speed - 1.0)
     cost += 3.0 * max(0.0, 1.0 - available_s / limits.min_duration_s)
+    is_begun = start == 0 or atoms[start - 1].quality >= Break.SENTENCE
     for before, after in itertools.pairwise(group):
         if after.start_s - before.end_s > _PAUSE_S:
             cost += 4.0
         if before.quality is Break.PARAGRAPH:
             cost += 4.0
         elif before.quality is Break.SENTENCE:
-            cost += 1.5
+            # Whole sentences together are read at ease; the end of one beside the beginning of the next is not.
+            cost += 1.5 if is_begun and group[-1].quality >= Break.SENTENCE else 6.0
+    if not is_begun:  # the last words of a sentence do not stand alone
+        cost += 6.0 * max(0.0, 1.0 - total / (_ORPHAN_SHARE * limits.line_width))
     return cost
 
 
@@ -269,13 +281,14 @@ def _fill(group: list[_Atom], text: str, line_width: float) -> int:
 
 def _lines(group: list[_Atom], text: str, limits: CueLimits) -> tuple[str, ...]:
     """One line if it fits, else the split with the best break and the most even lines, the lower one rather longer."""
-    whole = _shown(text[group[0].start : group[-1].end])
+    joint = group[-1].joint
+    whole = _shown(text[group[0].start : group[-1].end]) + joint
     if width(whole) <= limits.line_width or len(group) == 1:
         return (whole,)
     best: tuple[float, tuple[str, ...]] | None = None
     for cut in range(1, len(group)):
-        upper = _shown(text[group[0].start : group[cut].start])
-        lower = _shown(text[group[cut].start : group[-1].end])
+        upper = _shown(text[group[0].start : group[cut].start]) + group[cut - 1].joint
+        lower = _shown(text[group[cut].start : group[-1].end]) + joint
         upper_width, lower_width = width(upper), width(lower)
         over = max(0.0, upper_width - limits.line_width) + max(0.0, lower_width - limits.line_width)
         uneven = abs(upper_width - lower_width) / limits.line_width

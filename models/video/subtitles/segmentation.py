@@ -45,11 +45,19 @@ _ABBREVIATION = regex.compile(
 _LEANING = regex.compile(r"^\p{L}{1,3}\s+$")
 # Scripts written without spaces between words, and the parser that knows their phrases.
 _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}ー々〆〇]")
+_MARK_INSIDE = regex.compile(rf"[。！？｡!?…、，；：]+{_CLOSING}")
 _KANA = regex.compile(r"[\p{Hiragana}\p{Katakana}]")
 _THAI = regex.compile(r"\p{Thai}")
 _HAN = regex.compile(r"\p{Han}")
 _NO_LINE_START = set("、。，．・：；？！ー）］｝〕〉》」』】’”…ーぁぃぅぇぉっゃゅょァィゥェォッャュョ々%％℃ๆฯ")
 _NO_LINE_END = set("（［｛〔〈《「『【‘“$￥¥£€#")
+_HYPHENATED = regex.compile(r"[\p{Latin}\p{Cyrillic}\p{Greek}\p{M}]{4,}")
+_SYLLABLE = regex.compile(
+    r"(?![aeiouyäöüàâéèêëîïôûùáíóúãõåæøœаеёиоуыэюяіїєαεηιουω\p{M}])\p{L}[aeiouyäöüáéíóúàèêаеёиоуыэюяіїєαεηιουω]",
+    regex.I,
+)
+_ADDRESS = regex.compile(r"[/@_\\\d=]|\.\p{L}")
+_ONE_SOUND = regex.compile(r"[cspt]h|ck|qu|ng", regex.IGNORECASE)
 _CLUSTER = regex.compile(r"\X")
 _TRAILING = regex.compile(r"[\p{P}\p{S}\p{M}\u200d\ufe0f\s]*")
 
@@ -96,6 +104,9 @@ def _inside(text: str, start: int, end: int, language: str | None) -> Iterator[t
         for phrase in _phrases(stretch.group(), text, language):
             position += len(phrase)
             cuts.add(position)
+    cuts.update(match.end() for match in _MARK_INSIDE.finditer(run))
+    # A number stays with its counter: 24時間.
+    cuts -= {cut for cut in cuts if 0 < cut < len(run) and run[cut - 1].isdigit()}
     ordered = [cut for cut in sorted(cuts) if may_break(run, cut)]
     for first, last in itertools.pairwise(ordered):
         yield start + first, start + last
@@ -150,6 +161,26 @@ def may_break(run: str, cut: int) -> bool:
         return False
     category = unicodedata.category(after)
     return not (category in ("Pe", "Pf", "Po", "Mn", "Mc") and after not in "¿¡") and not after.isspace()
+
+
+def is_address(run: str) -> bool:
+    """Whether ``run`` is a web or mail address, a file or a code: a hyphen would change it."""
+    return _ADDRESS.search(run) is not None
+
+
+def hyphenation_point(word: str, latest: int) -> int | None:
+    """The last place up to ``latest`` where ``word`` may be parted with a hyphen; None where its script has none.
+
+    Before a consonant that a vowel follows, which is where a syllable begins in most languages; else anywhere.
+    """
+    if not _HYPHENATED.fullmatch(word[max(0, latest - 3) : latest + 3]):
+        return None
+    for cut in range(min(latest, len(word) - 3), max(2, latest // 2), -1):
+        if not _HYPHENATED.fullmatch(word[cut - 3 : cut + 3]):
+            break
+        if _SYLLABLE.match(word, cut) and not _ONE_SOUND.fullmatch(word[cut - 1 : cut + 1]):
+            return cut
+    return latest
 
 
 def clusters(text: str) -> list[str]:

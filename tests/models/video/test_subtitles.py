@@ -178,6 +178,7 @@ def test_abbreviations_and_decimals_do_not_end_a_sentence() -> None:
 def test_long_address_is_cut_rather_than_lost() -> None:
     address = "https://example.com/" + "a" * 150
     shown = lines(f"Visit {address} now.")
+    assert not any(line.endswith("-") for cue in shown for line in cue.split("\n"))
     assert without_space("".join(shown)) == without_space(f"Visit {address} now.")
     assert max(width(line) for cue in shown for line in cue.split("\n")) <= 42
 
@@ -187,6 +188,34 @@ def test_chinese_lines_never_begin_with_closing_punctuation() -> None:
         for limit in (16, 20, 26, 32, 42):
             for cue in lines(text, "zh", limits=CueLimits(line_width=limit)):
                 assert not any(line[0] in "，。！？、：；）」』" for line in cue.split("\n"))
+
+
+def test_cue_ends_with_the_sentence_in_scripts_without_spaces() -> None:
+    text = "新しい水筒をご紹介します。24時間冷たいままです。"
+    shown = ["".join(cue.split()) for cue in lines(text, "ja", limits=CueLimits.for_frame(1080, 1920))]
+    assert shown == ["新しい水筒をご紹介します。", "24時間冷たいままです。"]
+
+
+def test_last_cue_of_unpunctuated_chinese_is_no_single_character() -> None:
+    text = "新品上市限时八折我们的智能手表可以全天候监测心率睡眠和血氧续航长达十四天现在下单还赠送一条运动表带吧"
+    for length in range(18, len(text) + 1):
+        for frame in ((1080, 1920), (1080, 1080), (1920, 1080)):
+            part = text[:length]
+            cues = cues_from_timeline(spoken(part, rate=5), part, "zh", limits=CueLimits.for_frame(*frame))
+            assert len(without_space(cues[-1].text)) >= 3, (length, frame)
+
+
+def test_long_word_is_parted_with_a_hyphen_where_a_syllable_begins() -> None:
+    text = "Rechtsschutzversicherungsgesellschaften sind da."
+    rows = [row for cue in lines(text, "de", limits=CueLimits(line_width=26)) for row in cue.split("\n")]
+    assert rows[:2] == ["Rechtsschutzversicherungs-", "gesellschaften sind da."]
+
+
+def test_cue_does_not_join_a_sentence_end_to_the_first_words_of_the_next() -> None:
+    text = "Die Namen der Donaudampfschifffahrtsgesellschaften sind lang. Besuchen Sie uns heute."
+    for rate in (13, 20, 28):
+        cues = cues_from_timeline(spoken(text, rate=rate, pauses=False), text, "de")
+        assert cues[-1].text == "Besuchen Sie uns heute."
 
 
 def test_recording_without_words_has_no_cues() -> None:
@@ -236,5 +265,7 @@ def test_ffmpeg_reads_the_srt(tmp_path) -> None:  # type: ignore[no-untyped-def]
     path.write_text(to_srt(CUES), encoding="utf-8")
     with av.open(str(path)) as container:
         packets = [packet for packet in container.demux(subtitles=0) if packet.size]
-    assert [float(packet.pts * packet.time_base) for packet in packets] == pytest.approx([0.0, 3600.0], abs=0.001)
+    assert [float((packet.pts or 0) * packet.time_base) for packet in packets] == pytest.approx(
+        [0.0, 3600.0], abs=0.001
+    )
     assert bytes(packets[1]).decode() == "مرحبًا 🎁"
