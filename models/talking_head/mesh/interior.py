@@ -39,7 +39,7 @@ class Interior:
     """Textures (h, w, 4) of Y, U, V and alpha; ``to_texture`` leads from (u in units, v) to texture pixels.
 
     Attributes:
-        own_teeth: Whether the upper row was taken from the source picture.
+        seen_teeth: Whether the source shows teeth: their colour, in a still their look too, has its shadow in it.
         softness_px: How blurred the picture is around the mouth, so that nothing drawn is sharper than the face.
     """
 
@@ -48,7 +48,7 @@ class Interior:
     lower: Texture
     tongue: Texture
     scale: float
-    own_teeth: bool
+    seen_teeth: bool
     softness_px: float
 
     def to_texture(self) -> NDArray[np.float64]:
@@ -87,7 +87,7 @@ def build_interior(frame: LipFrame, source: NDArray[np.uint8], previous: Interio
         lower=soft[1],
         tongue=soft[2],
         scale=scale,
-        own_teeth=own,
+        seen_teeth=_shows_teeth(frame),
         softness_px=softness_px,
     )
 
@@ -166,8 +166,8 @@ def _own_teeth_colour(frame: LipFrame, source: NDArray[np.uint8]) -> Field:
     colours = np.concatenate(
         [_colours(source, frame.to_pixels(u, (upper + share * (lower - upper)).astype(np.float32))) for share in shares]
     )
-    bright = colours[colours[:, 0] >= np.percentile(colours[:, 0], 70)]
-    return np.array([np.percentile(colours[:, 0], 85), *np.median(bright[:, 1:], 0)], np.float32)
+    bright = colours[colours[:, 0] >= np.percentile(colours[:, 0], 80)]
+    return np.array([np.percentile(colours[:, 0], 92), *np.median(bright[:, 1:], 0)], np.float32)
 
 
 def _teeth_row(

@@ -23,6 +23,7 @@ MOTIONS: Final = ("rest", "open_upper", "open_lower", "width", "pucker", "teeth"
 # or a pursed mouth sane.
 _USUAL_HALF_MOUTH: Final = 0.275
 _CLOSED_GAP, _OPEN_GAP = 0.085, 0.14  # inner lip distance at which a source mouth counts as closed, as open
+_LEAST_INSET_PX: Final = 0.8  # of the lips' edges: less leaves specks of teeth on the closed lips of small faces
 _CHIN_FOLLOWS: Final = 0.78
 
 
@@ -108,7 +109,7 @@ def lip_frame(landmarks: FaceLandmarks, luma: NDArray[np.uint8], *, moving: bool
     raised = float(upper[NUM_EDGE_POINTS // 2]) + 0.05  # a smile's corners lie above the upper lip's middle
     smile = float(np.clip(raised / 0.2, 0, 1) * np.clip((0.9 - gap) / 0.3, 0, 1)) * openness
     seam = lip_edges.seam(strip, upper, lower)
-    inset = np.float32(0.03) * (1 - EDGE_U**6)
+    inset = np.float32(max(0.03, _LEAST_INSET_PX / unit)) * (1 - EDGE_U**6)
     upper = np.asarray((1 - openness) * seam + openness * (upper - inset), np.float32)
     lower = np.asarray((1 - openness) * seam + openness * (lower + inset), np.float32)
     share = 0.3 + 0.15 * smile  # of the source's gap that the upper lip closes
@@ -165,10 +166,16 @@ def mouth_fields(frame: LipFrame, grid: Grid, outline: Field) -> tuple[Field, Fi
 
     # Lips far apart mean a dropped jaw: closing them lifts the chin too.
     lift = np.float32(np.clip((frame.gap - 0.3) / 0.5, 0, 1) * (1 - frame.smile) * frame.gap * 0.8)
-    at_edge = np.interp(u, EDGE_U, _CHIN_FOLLOWS * _smooth((frame.lower + 0.35) / (frame.chin + 0.35))) * lateral
+    at_rest_edge = _CHIN_FOLLOWS * _smooth((frame.lower + 0.35) / (frame.chin + 0.35))
+    at_rest_edge = at_rest_edge * np.cos(np.pi / 2 * np.abs(EDGE_U) / 2.8) ** 2
     gap_up = (line - above) * np.exp(-((over / rise) ** 2))
     gap_up = gap_up - lift * drop * fade
-    gap_down = (line - below + lift * at_edge) * np.exp(-(under**2)) - lift * drop * fade
+    # A wide open lower lip goes up as it is, also beside the corners: squeezed it would leave blots of its red.
+    speaking = np.float32(np.clip((frame.gap - 0.15) / 0.25, 0, 1) * (1 - frame.smile))
+    beside = u / (1 + 0.9 * speaking * under)
+    to_line = np.interp(beside, EDGE_U, frame.meeting - frame.lower + lift * at_rest_edge).astype(np.float32)
+    falls = (1 - speaking) * np.exp(-(under**2)) + speaking * np.exp(-((under / np.float32(1.1)) ** 3))
+    gap_down = to_line * falls - lift * drop * fade
 
     narrow = u * np.exp(-(np.maximum(np.abs(u) - 1, 0) ** 2) / 0.9)
     reach = np.where(v < line, np.float32(0.62 * abs(frame.nose)), np.float32(0.8 * frame.chin))

@@ -75,7 +75,7 @@ def draw_mouth(
     # Where the edges are less than a pixel apart nothing of the inner mouth may shine through.
     lower_alpha = np.maximum(np.clip(0.5 - from_lower * px, 0, 1), np.clip(1 - (lower_v - upper_v) * px, 0, 1))
 
-    shade = _shade(from_upper, from_lower, between, mouth, aperture)
+    shade = _shade(from_upper, from_lower, between, mouth, aperture, px)
     gap = float((lower_uv[:, 1] - upper_uv[:, 1]).max())
     hole = (from_upper > -1 / px) & (from_lower > -1 / px) & (between > 0)
     luma, chroma = np.zeros_like(v), np.zeros((2, v.shape[0] // 2, v.shape[1] // 2), np.float32)
@@ -145,7 +145,9 @@ def _tables(upper_uv: Field, lower_uv: Field) -> tuple[Field, Field, Field]:
     return middle + (upper - middle) * between, middle + (lower - middle) * between, between
 
 
-def _shade(from_upper: Field, from_lower: Field, between: Field, mouth: LipFrame, aperture: float) -> Field:
+def _shade(
+    from_upper: Field, from_lower: Field, between: Field, mouth: LipFrame, aperture: float, px: np.float32
+) -> Field:
     """Lips curve inward at their edges: a soft dark line where they part or meet."""
     nearest = np.maximum(-from_upper, 0)
     nearest = np.where(from_lower < 0, np.maximum(-from_lower, 0), nearest)
@@ -153,7 +155,10 @@ def _shade(from_upper: Field, from_lower: Field, between: Field, mouth: LipFrame
     strength = 0.16 + closed * 0.30 * mouth.openness
     fade = np.exp(-((nearest / np.float32(0.05)) ** 2))
     inside = (from_upper > 0) & (from_lower > 0)
-    return np.where(inside, np.float32(1), 1 - np.float32(strength) * fade * between)
+    line = np.asarray(1 - np.float32(strength) * fade * between, np.float32)
+    # A slit of less than a pixel shows lips only: unshaded it would be a row of bright dots.
+    parted = np.clip((from_upper + from_lower) * px, 0, 1)
+    return np.where(inside, line + (1 - line) * parted, line)
 
 
 def _inner(
@@ -202,8 +207,8 @@ def _lit(
     shown = max(min(gap / 0.5, 1.0), teeth) * (1 - 0.45 * pucker)  # rounded lips keep the light out
     light = (0.5 + 0.5 * np.maximum(below_lip, 0.6 * teeth)) * (0.7 + 0.3 * above_lip) * np.float32(0.7 + 0.3 * shown)
     light *= np.float32(1 - 0.35 * pucker)
-    if interior.own_teeth:
-        light = np.sqrt(light)  # they were photographed in their own shadow
+    if interior.seen_teeth:
+        light = light ** np.float32(0.4)  # they were photographed in their own shadow
     luma = 16 + (inner[..., 0] - 16) * light
     half = (inner.shape[1] // 2, inner.shape[0] // 2)
     chroma = np.asarray(cv2.resize(inner[..., 1:], half, interpolation=cv2.INTER_AREA))
