@@ -16,6 +16,7 @@ from lambdas import runtime
 from lambdas.api.problems import MEDIA_TYPE
 from lambdas.api.request_parts import canonical, wait_asked
 from lambdas.api.schemas.problem import Problem
+from services.domain.errors import NotFound
 from services.domain.ids import new_id
 from services.domain.job import Job
 from services.ports.idempotency import StoredAnswer
@@ -25,7 +26,7 @@ from services.usecases.get_job import wait_for_job
 from services.usecases.view_job import view_job
 
 JSON: Final = "application/json"
-_SECURED: Final = (401, 429, 503)
+_SECURED: Final = (400, 401, 429, 503)
 PROBLEMS: Final = {
     400: "The request is malformed; `param` names the field.",
     401: "No API key, or one that is not known.",
@@ -33,6 +34,7 @@ PROBLEMS: Final = {
     404: "No such thing for this tenant.",
     405: "The path has no such method; `Allow` names those it has.",
     409: "The thing is in another state, or a request with this Idempotency-Key is being answered.",
+    410: "What this Idempotency-Key made was deleted since.",
     413: "Too large; large files go through `POST /v1/uploads`.",
     415: "A media type that is not taken.",
     422: "Well formed, but cannot be used as it is; or the Idempotency-Key came with another body.",
@@ -73,9 +75,21 @@ def caller(router: Router) -> Tenant:
 
 
 def answered_once(
-    router: Router, key: str | None, *, kind: str, create: Callable[[str], Response[str]]
+    router: Router,
+    key: str | None,
+    *,
+    kind: str,
+    create: Callable[[str], Response[str]],
+    find: Callable[[str], object] | None = None,
 ) -> Response[str]:
-    """What ``create`` answers for a new id of ``kind``, or the first answer that this key got."""
+    """What ``create`` answers for a new id of ``kind``, or the first answer that this key got.
+
+    Args:
+        find: Finds what was made by its id, or raises ``NotFound``; for things that can be deleted.
+
+    Raises:
+        NotFound: ``deleted_since``: the first answer would name what is not there any more.
+    """
     event = router.current_event
     spelled = "\n".join([event.http_method, event.path, canonical(router.context["body"])])
 
@@ -94,8 +108,22 @@ def answered_once(
     )
     headers = dict(once.answer.headers)
     if once.replayed:
+        if find is not None:
+            _check_still_there(json.loads(once.answer.body)["id"], find)
         headers["Idempotent-Replayed"] = "true"
     return Response(status_code=once.answer.status, content_type=JSON, body=once.answer.body, headers=headers)
+
+
+def _check_still_there(resource_id: str, find: Callable[[str], object]) -> None:
+    try:
+        find(resource_id)
+    except NotFound as error:
+        raise NotFound(
+            f"The request with this Idempotency-Key made {resource_id}, which was deleted since; to make another, use "
+            "a new key.",
+            code="deleted_since",
+            param="Idempotency-Key",
+        ) from error
 
 
 def job_values(job: Job, *, with_deliveries: bool = True) -> dict[str, Any]:

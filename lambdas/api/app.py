@@ -13,7 +13,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from lambdas import runtime
 from lambdas.api.problems import problem_response
-from lambdas.api.request_parts import api_key_of, read_json_object
+from lambdas.api.request_parts import api_key_of, check_query, read_json_object
 from lambdas.api.resolver import ConcurrentHttpResolver
 from lambdas.api.routes import ROUTERS
 from lambdas.api.routes.meta import PUBLIC_PATHS
@@ -28,9 +28,15 @@ def _admit(resolver: ConcurrentHttpResolver, route: Route) -> None:
     if route.path not in PUBLIC_PATHS:
         tenant = authenticate(api_key_of(resolver.current_event), tenants=runtime.services().tenants)
         resolver.context["tenant"] = tenant
+        known = [str(field.alias) for field in route.dependant.query_params]
+        check_query(resolver.current_event, known)
 
 
 def _refuse(event: APIGatewayProxyEventV2, allowed: list[str]) -> Response[str]:
+    if event.path == "/" and event.http_method == "GET":
+        return Response(status_code=302, body="", headers={"Location": "/docs"})
+    if event.path in PUBLIC_PATHS:
+        allowed = [*allowed, "HEAD"]
     if allowed:
         error: SpokesmodelError = InvalidRequest(
             f"{event.http_method} is not possible here; {', '.join(allowed)} is.", code="method_not_allowed"
@@ -86,9 +92,17 @@ def _param(location: tuple[Any, ...]) -> str:
     return ".".join(part for part in parts if not part.startswith(_UNION_MEMBERS))
 
 
+def _with_get_for_head(event: dict[str, Any]) -> dict[str, Any]:
+    """HEAD of a public page is its GET, whose body the gateway leaves out."""
+    request: dict[str, Any] = event["requestContext"]
+    if request["http"]["method"] != "HEAD" or event["rawPath"] not in {"/", *PUBLIC_PATHS}:
+        return event
+    return {**event, "requestContext": {**request, "http": {**request["http"], "method": "GET"}}}
+
+
 def lambda_handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """The API Gateway answer to an API Gateway event, payload 2.0."""
-    answer = app.resolve(event, context)
+    answer = app.resolve(_with_get_for_head(event), context)
     headers = answer.setdefault("headers", {})
     headers["X-Request-Id"] = event["requestContext"]["requestId"]
     headers["X-Content-Type-Options"] = "nosniff"

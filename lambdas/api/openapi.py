@@ -10,7 +10,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from lambdas.api.routes.meta import API_VERSION, PUBLIC_PATHS
+from lambdas.api.routes.meta import PUBLIC_PATHS, package_version
 from lambdas.api.schemas.webhooks import JobEventBody
 
 _DESCRIPTION: Final = """\
@@ -23,7 +23,9 @@ part of a request: `POST /v1/uploads` answers a signed URL to send them to, and 
   tenant's id is 404.
 - **Errors** are RFC 9457 problem documents with a stable `code`, the `param` at fault, and whether it is `retryable`.
 - **Repeats.** Send an `Idempotency-Key`; a repeat gets the first answer with `Idempotent-Replayed: true`. The first
-  answer to a job is its acceptance; with `Prefer: wait` a repeat waits for the job again.
+  answer to a job is its acceptance; with `Prefer: wait` a repeat waits for the job again. When what the first request
+  made was deleted since, the answer is 410.
+- **Waiting.** An answer without `Preference-Applied` did not wait: too many others do. Ask again after `Retry-After`.
 - **Times** are RFC 3339 in UTC, languages BCP 47, ids strings with a kind (`job_...`).
 """
 _TAGS: Final = {
@@ -58,7 +60,7 @@ def document() -> dict[str, Any]:
     """The whole document as JSON values; callers must not change it."""
     from lambdas.api.app import app
 
-    schema = app.get_openapi_schema(title="Spokesmodel API", version=API_VERSION, description=_DESCRIPTION)
+    schema = app.get_openapi_schema(title="Spokesmodel API", version=package_version(), description=_DESCRIPTION)
     values: dict[str, Any] = json.loads(schema.model_dump_json(by_alias=True, exclude_none=True))
     values["openapi"] = "3.1.0"
     values["servers"] = [{"url": "/", "description": "The server that answers this document."}]
@@ -108,7 +110,7 @@ def _complete(path: str, operation: dict[str, Any]) -> None:
         names = ["X-Request-Id"]
         if (operation["operationId"], status) in _WITH_LOCATION:
             names.append("Location")
-        if status in ("202", "409", "429", "503"):
+        if status in ("202", "409", "429", "503") or (operation["operationId"], status) == ("getJob", "200"):
             names.append("Retry-After")
         if status.startswith("2"):
             given = {parameter["name"] for parameter in operation.get("parameters", ())}

@@ -17,6 +17,7 @@ _RETRY_AFTER_S: Final = 2
 
 _STATUS_BY_CODE: Final = {
     "method_not_allowed": HTTPStatus.METHOD_NOT_ALLOWED,
+    "deleted_since": HTTPStatus.GONE,
     "request_too_large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     "upload_too_large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     "unsupported_media_type": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,

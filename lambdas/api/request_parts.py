@@ -6,7 +6,7 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, NoReturn
 
 from aws_lambda_powertools.event_handler.openapi.params import Header
@@ -43,6 +43,20 @@ def api_key_of(event: APIGatewayProxyEventV2) -> str | None:
     if scheme.lower() == "bearer" and credentials.strip():
         return str(credentials.strip())
     return headers.get("x-api-key") or None
+
+
+def check_query(event: APIGatewayProxyEventV2, known: Sequence[str]) -> None:
+    """Nothing, when the query has only parameters that the route knows.
+
+    Raises:
+        InvalidRequest: ``unknown_parameter``: ignored, a misspelled filter would answer more than was asked for.
+    """
+    for name in event.query_string_parameters:
+        if name not in known:
+            there = f"known are {', '.join(known)}" if known else "there are none here"
+            raise InvalidRequest(
+                f"There is no query parameter {name!r}; {there}.", code="unknown_parameter", param=name
+            )
 
 
 def wait_asked(prefer: str | None, *, at_most_s: float) -> int | None:

@@ -27,7 +27,7 @@ from services.usecases.register_avatar import delete_avatar, register_avatar
 
 router: Final = new_router()
 
-AvatarId = Annotated[str, Path(description="The avatar's id.", examples=["avatar_01JDV3M0Q8T2A4B6C8D0E2F4G6"])]
+AvatarId = Annotated[str, Path(description="The avatar's id.", examples=["avatar_01M8PBZJY0G2HC7X6V5HT6Q7K4"])]
 
 
 class AvatarsBody(PageBody[AvatarBody]):
@@ -53,7 +53,7 @@ def list_avatars(cursor: Cursor = None, limit: Limit = 50) -> Response[str]:
     description="The avatar gets its own copy of the upload.",
     operation_id="createAvatar",
     tags=["avatars"],
-    responses=outcomes({201: ("The avatar.", AvatarBody)}, (400, 409, 413, 415, 422)),
+    responses=outcomes({201: ("The avatar.", AvatarBody)}, (400, 409, 410, 413, 415, 422)),
 )
 def create(body: Annotated[AvatarRequestBody, Body()], idempotency_key: IdempotencyKey = None) -> Response[str]:
     services, tenant = runtime.services(), caller(router)
@@ -71,7 +71,10 @@ def create(body: Annotated[AvatarRequestBody, Body()], idempotency_key: Idempote
         )
         return json_answer(_body(avatar), status=201, headers={"Location": f"/v1/avatars/{avatar.id}"})
 
-    return answered_once(router, idempotency_key, kind="avatar", create=register)
+    def find(avatar_id: str) -> object:
+        return services.avatars.get(tenant.id, avatar_id)
+
+    return answered_once(router, idempotency_key, kind="avatar", create=register, find=find)
 
 
 @router.get(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from functools import cache
+from importlib.metadata import version
 from typing import Final
 
 from aws_lambda_powertools.event_handler import Response
@@ -11,10 +13,16 @@ from lambdas.api.answers import JSON, json_answer, outcomes
 from lambdas.api.resolver import new_router
 from lambdas.api.schemas.account import HealthBody
 
-API_VERSION: Final = "1.0.0"
+API_VERSION: Final = "v1"
 PUBLIC_PATHS: Final = frozenset({"/v1/health", "/v1/openapi.json", "/docs"})
 
 router: Final = new_router()
+
+
+@cache
+def package_version() -> str:
+    """Version of the installed package."""
+    return version("spokesmodel")
 
 
 @router.get(
@@ -25,7 +33,7 @@ router: Final = new_router()
     responses=outcomes({200: ("It does.", HealthBody)}, secured=False),
 )
 def read_health() -> Response[str]:
-    return json_answer(HealthBody(status="ok", version=API_VERSION))
+    return json_answer(HealthBody(status="ok", version=package_version(), api_version=API_VERSION))
 
 
 @router.get("/v1/openapi.json", include_in_schema=False)

@@ -14,6 +14,7 @@ from lambdas.api.request_parts import IdempotencyKey, Prefer
 from lambdas.api.resolver import new_router
 from lambdas.api.schemas.jobs import JobDetailBody
 from lambdas.api.schemas.videos import VideoBody
+from services.usecases.get_job import get_job
 from services.usecases.submit_video import submit_video
 
 router: Final = new_router()
@@ -31,7 +32,7 @@ router: Final = new_router()
             200: ("The job is final already (`Prefer: wait`).", JobDetailBody),
             202: ("The job is accepted.", JobDetailBody),
         },
-        (400, 409, 413, 415, 422),
+        (400, 409, 410, 413, 415, 422),
     ),
 )
 def create_video(
@@ -57,7 +58,10 @@ def create_video(
         )
         return json_answer(job_values(job), status=202, headers={"Location": f"/v1/jobs/{job.id}", "Retry-After": "2"})
 
-    answer = answered_once(router, idempotency_key, kind="job", create=create)
+    def find(job_id: str) -> object:
+        return get_job(job_id, tenant_id=tenant.id, jobs=services.jobs)
+
+    answer = answered_once(router, idempotency_key, kind="job", create=create, find=find)
     if prefer is None:
         return answer
     job_id: str = json.loads(answer.body or "{}")["id"]

@@ -50,4 +50,5 @@ class HealthBody(AnswerBody):
     """The server answers."""
 
     status: str = Field(examples=["ok"])
-    version: str
+    version: str = Field(description="Of the package that serves.", examples=["0.1.0"])
+    api_version: str = Field(description="The first part of the paths.", examples=["v1"])

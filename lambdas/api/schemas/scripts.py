@@ -33,12 +33,12 @@ class BriefBody(RequestBody):
     product: str = Field(min_length=1, max_length=300, description="What is sold, as the customer names it.")
     language: LanguageTag
     duration_s: float = Field(ge=1, le=1800, description="Spoken length to aim at, in seconds.", examples=[15])
-    brand: _Fact | None = None
+    brand: _Fact | None = Field(default=None, description="Who sells it, as customers know the name.")
     audience: _Fact | None = Field(default=None, description="Whom it is for.")
     keywords: list[_Fact] = Field(default_factory=list, max_length=50, description="Free key points.")
     benefits: list[_Fact] = Field(default_factory=list, max_length=50, description="What the customer gets from it.")
     offer: _Fact | None = Field(default=None, description="A discount, a gift, a date.")
-    price: _Fact | None = None
+    price: _Fact | None = Field(default=None, description="As it is to be said, with its currency.", examples=["$99"])
     call_to_action: _Fact | None = Field(default=None, description="What the viewer is asked to do.")
     tone: Literal["friendly", "confident", "playful", "calm"] | None = Field(
         default=None, description="How it sounds; null lets the writer choose."

@@ -21,7 +21,7 @@ from services.domain.video import (
     VoiceSettings,
 )
 
-AvatarId = Annotated[str, Field(pattern=r"^avatar_[0-9A-Z]{26}$", examples=["avatar_01JDV3M0Q8T2A4B6C8D0E2F4G6"])]
+AvatarId = Annotated[str, Field(pattern=r"^avatar_[0-9A-Z]{26}$", examples=["avatar_01M8PBZJY0G2HC7X6V5HT6Q7K4"])]
 UploadId = Annotated[str, Field(pattern=r"^upload_[0-9A-Z]{26}$", examples=["upload_01JDV3M0Q8T2A4B6C8D0E2F4G6"])]
 
 
@@ -111,7 +111,7 @@ class BackgroundBody(RequestBody):
 
 
 _EXAMPLE: dict[str, Any] = {
-    "presenter": {"avatar_id": "avatar_01JDV3M0Q8T2A4B6C8D0E2F4G6"},
+    "presenter": {"avatar_id": "avatar_01M8PBZJY0G2HC7X6V5HT6Q7K4"},
     "speech": {"text": "Meet the Aurora: 190 grams, made for wet streets.", "voice": {"voice_id": "en-us"}},
     "frame": {"aspect": "9:16", "fps": 25},
     "subtitles": "burn",

@@ -43,7 +43,7 @@ def test_only_the_hash_of_a_key_is_stored(world, api):
     assert api.key not in repr(vars(world.tenants))
 
 
-@pytest.mark.parametrize("path", ["/", "/v1", "/v1/", "/v1/video", "/v2/videos", "/v1/jobs/a/b", "/v1/videos/"])
+@pytest.mark.parametrize("path", ["/v1", "/v1/", "/v1/video", "/v2/videos", "/v1/jobs/a/b", "/v1/videos/"])
 def test_unknown_path_is_not_found(api, path):
     assert api.get(path).problem == (404, "route_not_found", None)
 
@@ -54,7 +54,7 @@ def test_unknown_path_is_not_found(api, path):
         ("GET", "/v1/videos", "POST"),
         ("PATCH", "/v1/jobs/job_01JXXXXXXXXXXXXXXXXXXXXXXX", "DELETE, GET"),
         ("PUT", "/v1/avatars", "GET, POST"),
-        ("POST", "/v1/health", "GET"),
+        ("POST", "/v1/health", "GET, HEAD"),
     ],
 )
 def test_wrong_method_names_the_right_ones(api, method, path, allowed):
@@ -176,3 +176,40 @@ def test_store_that_does_not_answer_is_503(world, api, monkeypatch):
     answer = api.get("/v1/jobs")
     assert answer.problem == (503, "store_unavailable", None)
     assert int(answer.headers["retry-after"]) > 0
+
+
+@pytest.mark.parametrize(
+    ("target", "param", "known"),
+    [
+        ("/v1/jobs?stat=failed", "stat", "state, kind, cursor, limit"),
+        ("/v1/jobs?limit=5&LIMIT=5", "LIMIT", "limit"),
+        ("/v1/avatars?kind=video", "kind", "cursor, limit"),
+        ("/v1/voices?lang=en", "lang", "language"),
+        ("/v1/usage?from=2026-01-01T00:00:00Z", "from", "since, until"),
+        ("/v1/languages?x=", "x", "none"),
+    ],
+)
+def test_unknown_query_parameter_is_refused_naming_the_known_ones(api, target, param, known):
+    answer = api.get(target)
+    assert answer.problem == (400, "unknown_parameter", param)
+    assert known in answer.body["detail"]
+
+
+def test_unknown_query_parameter_tells_nothing_without_a_key(world):
+    assert Gateway().get("/v1/jobs?stat=failed").problem[0] == 401
+
+
+def test_root_leads_to_the_docs(world):
+    answer = Gateway().get("/")
+    assert (answer.status, answer.headers["location"]) == (302, "/docs")
+    assert Gateway().post("/").problem == (404, "route_not_found", None)
+
+
+@pytest.mark.parametrize("path", ["/docs", "/v1/health", "/v1/openapi.json"])
+def test_public_pages_answer_head_as_get(world, path):
+    head, get = Gateway().call("HEAD", path), Gateway().get(path)
+    assert (head.status, head.headers["content-type"]) == (200, get.headers["content-type"])
+
+
+def test_head_of_what_needs_a_key_is_no_way_around_it(api):
+    assert api.call("HEAD", "/v1/jobs").problem == (405, "method_not_allowed", None)

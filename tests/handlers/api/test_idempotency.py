@@ -144,3 +144,22 @@ def test_repeat_that_prefers_to_wait_waits_for_the_job_again(world, api, video, 
     repeat = api.post("/v1/videos", video, headers={**KEY, "Prefer": "wait=1"})
     assert (repeat.status, repeat.body["state"]) == (200, "canceled")
     assert repeat.headers["idempotent-replayed"] == "true"
+
+
+def test_repeat_of_a_request_whose_job_was_deleted_is_told_so(world, api, video):
+    made = api.post("/v1/videos", video, headers=KEY).body
+    world.cancel(made["id"])
+    assert api.delete(f"/v1/jobs/{made['id']}").status == 204
+    for headers in (KEY, {**KEY, "Prefer": "wait=1"}):
+        repeat = api.post("/v1/videos", video, headers=headers)
+        assert repeat.problem == (410, "deleted_since", "Idempotency-Key")
+        assert made["id"] in repeat.body["detail"]
+    assert not world.jobs.list(TENANT).items
+
+
+def test_repeat_of_a_request_whose_avatar_was_deleted_is_told_so(world, api):
+    body = {"name": "Vera", "upload_id": world.upload()}
+    made = api.post("/v1/avatars", body, headers=KEY).body
+    assert api.post("/v1/avatars", body, headers=KEY).body["id"] == made["id"]
+    api.delete(f"/v1/avatars/{made['id']}")
+    assert api.post("/v1/avatars", body, headers=KEY).problem == (410, "deleted_since", "Idempotency-Key")

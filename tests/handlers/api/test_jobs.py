@@ -138,3 +138,13 @@ def test_other_tenants_jobs_do_not_exist(world, api, other_api):
     assert other_api.delete(f"/v1/jobs/{job.id}").problem == (404, "job_not_found", None)
     assert other_api.get("/v1/jobs").body["items"] == []
     assert api.get(f"/v1/jobs/{job.id}").body["state"] == "processing"
+
+
+def test_unfinished_job_says_when_to_ask_again_whether_or_not_the_wait_was_granted(world, api):
+    job = world.start()
+    for headers in ({}, {"Prefer": "wait=1"}):
+        answer = api.get(f"/v1/jobs/{job.id}", headers=headers)
+        assert (answer.body["state"], answer.headers["retry-after"]) == ("processing", "1")
+        assert ("preference-applied" in answer.headers) == bool(headers)
+    world.complete(world.answer(job))
+    assert "retry-after" not in api.get(f"/v1/jobs/{job.id}").headers

@@ -14,6 +14,7 @@ from schemathesis.specs.openapi.definitions import OPENAPI_31_VALIDATOR
 from lambdas.api.app import app
 from lambdas.api.openapi import document
 from lambdas.api.routes.meta import PUBLIC_PATHS
+from spokesmodel.first_start import BUILT_IN_AVATARS
 from spokesmodel.template import DEFAULT_ROUTE, load
 from tests.handlers.api.gateway import Gateway
 
@@ -145,3 +146,20 @@ def test_docs_page_shows_every_operation_and_loads_nothing_from_elsewhere(world)
     assert {link for link in page.links if not link.startswith("#")} == {"/v1/openapi.json"}
     assert "url(" not in answer.text
     assert "curl" in answer.text
+
+
+def test_presenters_in_examples_are_ones_that_every_server_has(served):
+    built_in = {avatar.id for avatar in BUILT_IN_AVATARS}
+    named = set(re.findall(r"avatar_[0-9A-Z]{26}", json.dumps(served["components"]["schemas"]["Video"])))
+    named |= set(re.findall(r"avatar_[0-9A-Z]{26}", json.dumps(served["components"]["schemas"]["Presenter"])))
+    assert named
+    assert named <= built_in
+
+
+def test_every_field_of_a_brief_is_described(served):
+    fields = served["components"]["schemas"]["Brief"]["properties"]
+    assert [name for name, schema in fields.items() if "description" not in schema] == []
+
+
+def test_document_says_the_version_that_health_says(served):
+    assert served["info"]["version"] == Gateway().get("/v1/health").body["version"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 import pytest
 
 from lambdas.api.schemas.account import AccountBody, UsageBody
@@ -91,4 +94,6 @@ def test_account_is_the_keys_own_with_the_secret_of_its_callbacks(api, other_api
 
 def test_health_needs_no_key(world):
     answer = Gateway().get("/v1/health")
-    assert (answer.status, answer.body["status"]) == (200, "ok")
+    packaged = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]["version"]
+    assert answer.status == 200
+    assert answer.body == {"status": "ok", "version": packaged, "api_version": "v1"}
