@@ -19,6 +19,7 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import IO, Any, Final
 
 from services.domain.errors import EngineFailed, SpokesmodelError
@@ -152,10 +153,20 @@ class HelperProcess:
         if self._process is not None and self._process.poll() is None:
             return self._process
         self.close()
-        # The caller's import path travels along: it may run from a checkout that is not installed.
-        code = f"import sys; sys.path[:] = {sys.path!r}; from {self._module} import serve; serve()"
+        code = f"import sys; sys.path[:] = {_import_path()!r}; from {self._module} import serve; serve()"
         self._process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         return self._process
+
+
+def _import_path() -> list[str]:
+    """The caller's import path, without the folder of its script and the current one, where a ``piper.py`` may lie.
+
+    The folder of this product comes last: it may be a checkout that is not installed.
+    """
+    script = getattr(sys.modules.get("__main__"), "__file__", None)
+    dropped = {Path.cwd().resolve(), *([Path(script).resolve().parent] if script else [])}
+    kept = [entry for entry in sys.path if Path(entry).resolve() not in dropped]
+    return [*kept, str(Path(__file__).resolve().parents[2])]
 
 
 class HelperPool:

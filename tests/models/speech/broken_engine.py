@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import time
 from typing import IO, Any
@@ -25,6 +26,9 @@ def serve() -> None:
                 raise ValueError("a bug")
             case "hang":
                 time.sleep(60)
+            case "find":
+                spec = importlib.util.find_spec(request["module"])
+                write_frame(out, {"origin": spec.origin if spec else None})
             case "name process":
                 write_frame(out, {"pid": os.getpid(), "parent": os.getppid()})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ from models.speech import process
 from models.speech.process import HelperPool, HelperProcess
 from services.domain.errors import EngineFailed
 
+ROOT = Path(__file__).resolve().parents[3]
 MODULE = "tests.models.speech.broken_engine"
 
 
@@ -115,3 +117,26 @@ def _runs(pid: int) -> bool:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+def test_module_beside_the_callers_script_is_not_taken_for_an_engine(tmp_path):
+    for folder in ("scripts", "elsewhere"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a_speech_engine.py").touch()
+    script = tmp_path / "scripts" / "make_film.py"
+    script.write_text(
+        "import a_speech_engine\n"  # the script's own folder serves the script
+        "from models.speech.process import HelperProcess\n"
+        f"helper = HelperProcess({MODULE!r})\n"
+        "print([header for header, _ in helper.call({'do': 'find', 'module': 'a_speech_engine'})])\n"
+        "helper.close()\n"
+    )
+    run = subprocess.run(
+        [sys.executable, str(script)],
+        cwd=tmp_path / "elsewhere",
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert "'origin': None" in run.stdout, run.stderr
