@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from services.adapters.local import voices as voices_module
 from services.adapters.local.voices import LocalVoiceCatalogue
 from services.domain.errors import InvalidRequest, NotFound, Unavailable
 from services.ports.catalogue import Voice
@@ -55,6 +56,49 @@ def test_languages_count_their_voices(voices):
 def test_unknown_voice_names_near_ones(from_file):
     with pytest.raises(NotFound, match="en-us"):
         from_file.get("en-uk")
+
+
+@pytest.mark.parametrize(
+    ("asked", "near"),
+    [
+        ("fr-fr", "fr, fr-be, fr-ch"),
+        ("fr-FR", "fr, fr-be, fr-ch"),
+        ("zh", "cmn"),
+        ("zh-CN", "cmn"),
+        ("de-de", "de"),
+        ("no", "nb"),
+        ("en-uk", "en, en-us, en-gb"),
+        ("EN-GB", "en, en-gb, en-gb-x-rp"),
+        ("joe", "piper-joe"),
+    ],
+)
+def test_near_ones_are_of_the_language_asked_for_its_plain_voice_first(asked, near):
+    with pytest.raises(NotFound) as caught:
+        LocalVoiceCatalogue().get(asked)
+    assert caught.value.detail.endswith(f"Near ones: {near}.")
+
+
+def test_near_ones_of_an_unknown_variant_are_variants():
+    with pytest.raises(NotFound, match=r"en-us\+"):
+        LocalVoiceCatalogue().get("en-us+zz")
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [("ar", "vowel marks"), ("ar-SA", "vowel marks"), ("he+f3", "vowel marks"), ("TH", "letter by letter")],
+)
+def test_voice_that_is_not_offered_says_why(asked, reason):
+    with pytest.raises(NotFound, match=f"is not offered: .*{reason}") as caught:
+        LocalVoiceCatalogue().get(asked)
+    assert caught.value.code == "voice_not_found"
+
+
+def test_reasons_are_those_of_the_speech_engine():
+    from models.speech.languages import NOT_OFFERED
+
+    path = Path(voices_module.__file__).with_name("voices_not_offered.json")
+    assert json.loads(path.read_text(encoding="utf-8")) == NOT_OFFERED
+    assert not {voice.id for voice in LocalVoiceCatalogue().list()} & NOT_OFFERED.keys()
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ class Problem(BaseModel):
                 "type": "urn:spokesmodel:problem:voice_not_found",
                 "title": "Unprocessable Content",
                 "status": 422,
-                "detail": "There is no voice 'en-uk'. Near ones: en-us, en.",
+                "detail": "There is no voice 'en-uk'. Near ones: en, en-us, en-gb.",
                 "code": "voice_not_found",
                 "param": "speech.voice.voice_id",
                 "retryable": False,

@@ -6,15 +6,18 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Final
 
+from services.domain.copywriting import primary_language
 from services.domain.errors import InvalidRequest, NotFound, Unavailable
 from services.ports.catalogue import Language, Voice
 
 _VOICES: Final = Path(__file__).with_name("voices.json")
+_NOT_OFFERED: Final = Path(__file__).with_name("voices_not_offered.json")  # a test holds it to ``models.speech``
+_NUM_NEAR: Final = 3
 
 
 class LocalVoiceCatalogue:
@@ -38,7 +41,17 @@ class LocalVoiceCatalogue:
     def get(self, voice_id: str) -> Voice:
         if voice_id in self._voices:
             return self._voices[voice_id]
-        near = get_close_matches(voice_id, self._voices, n=3, cutoff=0.5)
+        same = self._of_same_language(voice_id)
+        name = voice_id.partition("+")[0].lower()
+        reason = _not_offered().get(name) or (None if same else _not_offered().get(primary_language(name)))
+        if reason is not None:
+            raise NotFound(
+                f"The voice {voice_id!r} is not offered: espeak-ng {reason}. Upload recorded speech instead.",
+                code="voice_not_found",
+            )
+        only_variant_is_unknown = "+" in voice_id and name in self._voices
+        near = [] if only_variant_is_unknown else same[:_NUM_NEAR]
+        near = near or get_close_matches(voice_id, self._voices, n=_NUM_NEAR, cutoff=0.5)
         hint = f" Near ones: {', '.join(near)}." if near else " `GET /v1/voices` lists them."
         raise NotFound(f"There is no voice {voice_id!r}.{hint}", code="voice_not_found")
 
@@ -57,6 +70,23 @@ class LocalVoiceCatalogue:
         counts = Counter(voice.language for voice in self._voices.values())
         languages = [_language(tag, count) for tag, count in counts.items()]
         return sorted(languages, key=lambda language: (language.name, language.tag))
+
+    def _of_same_language(self, voice_id: str) -> Sequence[str]:
+        """Voices of the language that ``voice_id`` starts with, its plain one first, then the most similar names."""
+        primary = primary_language(voice_id)
+        same = [voice.id for voice in self._voices.values() if primary_language(voice.language) == primary]
+        same = [name for name in same if "+" not in name]
+        return sorted(
+            same,
+            key=lambda name: (primary_language(name) != name, -SequenceMatcher(None, voice_id.lower(), name).ratio()),
+        )
+
+
+@cache
+def _not_offered() -> dict[str, str]:
+    """Why espeak-ng's other voices are left out, by id."""
+    reasons: dict[str, str] = json.loads(_NOT_OFFERED.read_text(encoding="utf-8"))
+    return reasons
 
 
 @cache
