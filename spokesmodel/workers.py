@@ -26,6 +26,13 @@ _BACKOFF_S: Final = (0.0, 0.2, 1.0, 3.0, 10.0)  # before the n-th start in a row
 _TERMINATE_S: Final = 3.0
 _SILENT_PINGS: Final = 3  # in a row, and the worker counts as hung
 
+# ``python -m models.serving``, but for the current folder, whose modules are not ours: this product's own folder comes
+# last in the path, in case it is not installed.
+_RUN: Final = (
+    f"import sys; sys.path.append({str(Path(__file__).resolve().parent.parent)!r}); "
+    "from models.serving.__main__ import main; main()"
+)
+
 
 class WorkerState(StrEnum):
     READY = "ready"
@@ -70,7 +77,7 @@ class Worker:
         """``environment``: all of the worker's. ``log``: where its log goes; None is this process's standard error."""
         self.name = name
         self.problem: Unavailable | None = None
-        self._command = [sys.executable, "-m", "models.serving", "--port", "0", "--with-parent"]
+        self._command = [sys.executable, "-P", "-c", _RUN, "--port", "0", "--with-parent"]
         self._command += ["--engines", ",".join(engines), "--scratch-dir", str(scratch_dir)]
         self._command += ["--events-url", events_url, "--grace-s", str(_TERMINATE_S - 1)]
         self._environment = dict(environment)

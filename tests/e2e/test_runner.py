@@ -131,6 +131,16 @@ def test_attempt_that_a_stop_interrupts_is_run_by_the_next_runner(tmp_path: Path
     assert (job.state, job.attempt) == (JobState.SUCCEEDED, 1)
 
 
+def test_worker_imports_nothing_from_the_folder_it_is_started_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("models", "services", "uvicorn"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(7)")
+    monkeypatch.chdir(tmp_path)
+    with running(tmp_path / "state") as system:
+        assert ended(system, submit(system, {})).state is JobState.SUCCEEDED
+
+
 def test_stop_ends_the_workers(tmp_path: Path) -> None:
     with running(tmp_path / "state", num_workers=2) as system:
         pids = [endpoint.worker.pid for endpoint in system.endpoints]
