@@ -9,22 +9,21 @@ import logging
 import os
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Final
 
 from services.domain.engine import EngineAnswer, EngineKind, EngineRequest
 from services.domain.errors import EngineFailed, Unavailable
 from services.domain.wire import decode, encode
+from spokesmodel.watch import SILENT_PINGS, ping, watched
 
 _log: Final = logging.getLogger("spokesmodel.runner")
 _PING_TIMEOUT_S: Final = 5.0
 _BACKOFF_S: Final = (0.0, 0.2, 1.0, 3.0, 10.0)  # before the n-th start in a row that led to nothing
 _TERMINATE_S: Final = 3.0
-_SILENT_PINGS: Final = 3  # in a row, and the worker counts as hung
 
 # ``python -m models.serving``, but for the current folder, whose modules are not ours: this product's own folder comes
 # last in the path, in case it is not installed.
@@ -39,22 +38,6 @@ class WorkerState(StrEnum):
     LOADING = "loading"
     UNUSABLE = "unusable"
     DEAD = "dead"
-
-
-def ping(port: int, timeout_s: float) -> tuple[int, dict[str, Any]]:
-    """Status and values of the worker's answer.
-
-    Raises:
-        TimeoutError: It takes connections and is silent, as a hung process is.
-        OSError, http.client.HTTPException, ValueError: It is not there, or is no worker.
-    """
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout_s)
-    try:
-        connection.request("GET", "/ping")
-        response = connection.getresponse()
-        return response.status, json.loads(response.read())
-    finally:
-        connection.close()
 
 
 class WorkerNotReached(Exception):
@@ -124,32 +107,10 @@ class Worker:
                 connection.connect()
             except OSError as error:
                 raise WorkerNotReached from error
-            with self._watched(silence_s):
+            with watched(self.name, self._process, self._port, silence_s=silence_s):
                 return self._exchange(connection, request)
         finally:
             connection.close()
-
-    @contextlib.contextmanager
-    def _watched(self, silence_s: float) -> Iterator[None]:
-        """Meanwhile, kill the process when it hangs: its event loop answers pings whatever the attempt does."""
-        ended = threading.Event()
-        process = self._process
-        pause_s = silence_s / _SILENT_PINGS
-
-        def watch() -> None:
-            num_silent = 0  # counted, not timed: after this process itself was stopped, the clock would say too much
-            while not ended.wait(pause_s if num_silent == 0 else 0):
-                num_silent = 0 if self._answers_ping(pause_s) else num_silent + 1
-                if num_silent == _SILENT_PINGS and not ended.is_set() and process is not None:
-                    _log.warning("%s has not answered for %.0f s and is killed", self.name, silence_s)
-                    process.kill()
-                    return
-
-        threading.Thread(target=watch, name=f"{self.name}-watch", daemon=True).start()
-        try:
-            yield
-        finally:
-            ended.set()
 
     def _exchange(self, connection: http.client.HTTPConnection, request: EngineRequest) -> EngineAnswer:
         try:
@@ -232,24 +193,13 @@ class Worker:
                 if pipe is not None:
                     pipe.close()
 
-    def _answers_ping(self, timeout_s: float) -> bool:
-        started_s = time.monotonic()
-        try:
-            ping(self._port, timeout_s)
-        except TimeoutError:
-            return False
-        except (OSError, http.client.HTTPException, ValueError):
-            # It ends, which its connection for the attempt will tell; or it cannot take one more connection just now.
-            time.sleep(max(0.0, timeout_s - (time.monotonic() - started_s)))
-        return True
-
     def _ping(self) -> WorkerState:
         try:
             status, values = ping(self._port, _PING_TIMEOUT_S)
         except TimeoutError:
             self._silent_pings += 1
-            if self._silent_pings >= _SILENT_PINGS:
-                _log.warning("%s has not answered %d pings and is killed", self.name, _SILENT_PINGS)
+            if self._silent_pings >= SILENT_PINGS:
+                _log.warning("%s has not answered %d pings and is killed", self.name, SILENT_PINGS)
                 self.kill()
             return WorkerState.LOADING
         except (OSError, http.client.HTTPException, ValueError):
