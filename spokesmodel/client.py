@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import mimetypes
 import time
@@ -9,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import httpx
 
@@ -83,6 +84,13 @@ class Client:
 
     def upload(self, path: Path, *, fallback_type: str) -> str:
         """Send a file; its upload id. ``fallback_type`` is for names that tell no type."""
+        try:
+            with path.open("rb") as file:
+                return self._send(path, file, fallback_type)
+        except OSError as error:
+            raise errors.InvalidRequest(f"{path} cannot be read: {error.strerror}.", code="file_not_found") from error
+
+    def _send(self, path: Path, file: IO[bytes], fallback_type: str) -> str:
         body = {
             "file_name": path.name.encode("utf-8", "replace").decode(),  # on Linux a name is any bytes
             "media_type": media_type_of(path) or fallback_type,
@@ -90,7 +98,7 @@ class Client:
         }
         created = self.post("/v1/uploads", body)
         signed = created["request"]
-        with path.open("rb") as file:
+        with _told_transport():
             response = httpx.request(
                 signed["method"],
                 signed["url"],
@@ -119,30 +127,49 @@ class Client:
             pause_s = min(_LONGEST_POLL_S, pause_s * 1.3)
 
     def download(self, url: str, path: Path) -> None:
-        """The file at a signed ``url``, in place in one step."""
+        """The file at a signed ``url``, in place in one step.
+
+        Raises:
+            InvalidRequest: ``out_not_writable``.
+        """
         part = path.with_name(f".{path.name}.part")
         try:
-            with httpx.stream("GET", url, timeout=_TIMEOUT_S, trust_env=False) as response, part.open("wb") as file:
-                if response.is_error:
-                    response.read()
-                    raise _error(response)
-                for chunk in response.iter_bytes(_CHUNK_BYTES):
-                    file.write(chunk)
+            with part.open("wb") as file, _told_transport():
+                self._receive(url, file)
             part.replace(path)
+        except OSError as error:
+            raise errors.InvalidRequest(
+                f"{path} cannot be written: {error.strerror}.", code="out_not_writable", param="out"
+            ) from error
         finally:
-            part.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                part.unlink(missing_ok=True)
+
+    def _receive(self, url: str, file: IO[bytes]) -> None:
+        with httpx.stream("GET", url, timeout=_TIMEOUT_S, trust_env=False) as response:
+            if response.is_error:
+                response.read()
+                raise _error(response)
+            for chunk in response.iter_bytes(_CHUNK_BYTES):
+                file.write(chunk)
 
     def _call(self, method: str, path: str, **options: Any) -> Values:
-        try:
+        with _told_transport():
             response = self._http.request(method, path, **options)
-        except httpx.TransportError as error:
-            raise errors.Unavailable(
-                f"The server does not answer ({type(error).__name__}).", code="server_unreachable"
-            ) from error
         if response.is_error:
             raise _error(response)
         values: Values = response.json() if response.content else {}
         return values
+
+
+@contextlib.contextmanager
+def _told_transport() -> Iterator[None]:
+    try:
+        yield
+    except httpx.TransportError as error:
+        raise errors.Unavailable(
+            f"The server does not answer ({type(error).__name__}).", code="server_unreachable"
+        ) from error
 
 
 def _json(body: Mapping[str, Any]) -> bytes:

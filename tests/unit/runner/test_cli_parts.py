@@ -128,6 +128,20 @@ def test_brief_that_is_no_object_is_refused(tmp_path: Path, content: str) -> Non
     assert caught.value.code == "malformed_json"
 
 
+def test_client_tells_files_that_it_cannot_use_and_a_server_that_is_gone(tmp_path: Path) -> None:
+    with Client("http://127.0.0.1:1", "sk_x") as client:
+        with pytest.raises(errors.InvalidRequest) as unreadable:
+            client.upload(tmp_path / "nothing.jpg", fallback_type="image/jpeg")
+        with pytest.raises(errors.InvalidRequest) as unwritable:
+            client.download("http://127.0.0.1:1/x", tmp_path / "nowhere" / "film.mp4")
+        with pytest.raises(errors.Unavailable) as gone:
+            client.download("http://127.0.0.1:1/x", tmp_path / "film.mp4")
+    assert unreadable.value.code == "file_not_found"
+    assert unwritable.value.code == "out_not_writable"
+    assert gone.value.code == "server_unreachable"
+    assert list(tmp_path.iterdir()) == []
+
+
 VTT = (
     "WEBVTT\n\n00:00:00.100 --> 00:00:02.000\nFirst line\nsecond line.\n\n00:00:02.100 --> 00:00:03.000\nLast <one>.\n"
 )
