@@ -25,7 +25,6 @@ Frame = NDArray[np.uint8]
 _CELLS_A_MOUTH: Final = 8.0  # grid cells in half a resting mouth: finer than any motion but the lip edges
 _TURNED_FROM, _TURNED_TO = np.radians(25.0), np.radians(50.0)
 _TURNED_STRENGTH: Final = 0.45
-_WIDE_OPEN: Final = 0.55
 _BREADTH_MEMORY: Final = 0.02  # about two seconds of frames
 _SMALL_FACE_PX: Final = 80
 _LEAST_MOTION_PX: Final = 0.02  # what moves less keeps the source's own pixels
@@ -229,7 +228,7 @@ def _warnings(landmarks: FaceLandmarks, mouth: lips.LipFrame) -> tuple[str, ...]
     found = []
     if abs(landmarks.yaw) > _TURNED_FROM:
         found.append("turned_face")
-    if mouth.gap > _WIDE_OPEN:
+    if mouth.gap > lips.WIDE_OPEN_GAP:
         found.append("mouth_wide_open")
     if landmarks.width < _SMALL_FACE_PX:
         found.append("small_face")

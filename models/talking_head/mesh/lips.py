@@ -25,6 +25,7 @@ _USUAL_HALF_MOUTH: Final = 0.275
 _CLOSED_GAP, _OPEN_GAP = 0.085, 0.14  # inner lip distance at which a source mouth counts as closed, as open
 _LEAST_INSET_PX: Final = 0.8  # of the lips' edges: less leaves specks of teeth on the closed lips of small faces
 _CHIN_FOLLOWS: Final = 0.78
+WIDE_OPEN_GAP: Final = 0.55
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +73,20 @@ class LipFrame:
         return float(np.linalg.norm(self.down))
 
 
+def is_wide_open(landmarks: FaceLandmarks) -> bool:
+    """Whether closing this mouth costs lip and chin some of their shape."""
+    points = landmarks.points
+    return float(np.linalg.norm(points[13] - points[14])) > WIDE_OPEN_GAP * _half_mouths(points)[2]
+
+
+def _half_mouths(points: Field) -> tuple[float, float, float]:
+    """Half the mouth's width, the usual one for the eyes' distance, and the unit between them, pixels."""
+    corners, eyes = points[[78, 308]], points[list(topology.OUTER_EYE_CORNERS)]
+    half = float(np.linalg.norm(corners[1] - corners[0])) / 2
+    usual = _USUAL_HALF_MOUTH * float(np.linalg.norm(eyes[1] - eyes[0]))
+    return half, usual, float(np.sqrt(half * usual))
+
+
 def lip_frame(landmarks: FaceLandmarks, luma: NDArray[np.uint8], *, moving: bool = False) -> LipFrame:
     """The mouth of ``landmarks``; ``luma`` (the frame's Y plane) shows where closed lips really meet.
 
@@ -79,10 +94,7 @@ def lip_frame(landmarks: FaceLandmarks, luma: NDArray[np.uint8], *, moving: bool
     """
     points = landmarks.points
     corners = points[[78, 308]]
-    eyes = points[list(topology.OUTER_EYE_CORNERS)]
-    half_mouth = float(np.linalg.norm(corners[1] - corners[0])) / 2
-    usual = _USUAL_HALF_MOUTH * float(np.linalg.norm(eyes[1] - eyes[0]))
-    unit = float(np.sqrt(half_mouth * usual))
+    half_mouth, usual, unit = _half_mouths(points)
     axis = points[topology.CHIN, :2] - points[topology.NOSE_BRIDGE, :2]
     down = axis / np.linalg.norm(axis) * unit
     frame = LipFrame(
@@ -166,16 +178,15 @@ def mouth_fields(frame: LipFrame, grid: Grid, outline: Field) -> tuple[Field, Fi
 
     # Lips far apart mean a dropped jaw: closing them lifts the chin too.
     lift = np.float32(np.clip((frame.gap - 0.3) / 0.5, 0, 1) * (1 - frame.smile) * frame.gap * 0.8)
-    at_rest_edge = _CHIN_FOLLOWS * _smooth((frame.lower + 0.35) / (frame.chin + 0.35))
-    at_rest_edge = at_rest_edge * np.cos(np.pi / 2 * np.abs(EDGE_U) / 2.8) ** 2
+    at_edge = np.interp(u, EDGE_U, _CHIN_FOLLOWS * _smooth((frame.lower + 0.35) / (frame.chin + 0.35))) * lateral
     gap_up = (line - above) * np.exp(-((over / rise) ** 2))
     gap_up = gap_up - lift * drop * fade
+    gap_down = (line - below + lift * at_edge) * np.exp(-(under**2)) - lift * drop * fade
     # A wide open lower lip goes up as it is, also beside the corners: squeezed it would leave blots of its red.
     speaking = np.float32(np.clip((frame.gap - 0.15) / 0.25, 0, 1) * (1 - frame.smile))
-    beside = u / (1 + 0.9 * speaking * under)
-    to_line = np.interp(beside, EDGE_U, frame.meeting - frame.lower + lift * at_rest_edge).astype(np.float32)
-    falls = (1 - speaking) * np.exp(-(under**2)) + speaking * np.exp(-((under / np.float32(1.1)) ** 3))
-    gap_down = to_line * falls - lift * drop * fade
+    to_line = np.interp(u / (1 + 0.9 * under), EDGE_U, frame.meeting - frame.lower).astype(np.float32)
+    rigid = np.exp(-((under / np.float32(1.0)) ** 3))
+    gap_down += speaking * (to_line * rigid - lift * drop * fade * (1 - rigid) - gap_down)
 
     narrow = u * np.exp(-(np.maximum(np.abs(u) - 1, 0) ** 2) / 0.9)
     reach = np.where(v < line, np.float32(0.62 * abs(frame.nose)), np.float32(0.8 * frame.chin))

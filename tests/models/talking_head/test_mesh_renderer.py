@@ -268,6 +268,50 @@ def test_a_turned_face_is_told_and_moves_less():
     assert np.abs(planes(soft).y - base).mean() < 0.8 * np.abs(planes(strong).y - base).mean()
 
 
+def video_frame(path: Path, index: int) -> Portrait:
+    """A frame of a video, prepared as one."""
+    capture = cv2.VideoCapture(str(path))
+    capture.set(cv2.CAP_PROP_POS_FRAMES, index)
+    rgb = cv2.cvtColor(capture.read()[1], cv2.COLOR_BGR2RGB)
+    rgb = np.ascontiguousarray(rgb[: rgb.shape[0] // 2 * 2, : rgb.shape[1] // 2 * 2])
+    landmarks = finder().landmarks(rgb, max(finder().find(rgb), key=lambda face: face.width))
+    frame = rgb_to_i420(rgb)
+    return Portrait(frame, landmarks, MeshRenderer().prepare(frame, landmarks, moving=True))
+
+
+def profile(plane: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """60 samples of a Y or, at half its pixels, U or V plane."""
+    points = np.linspace(start, end, 60).astype(np.float32)
+    return cv2.remap(plane, points[None], None, cv2.INTER_LINEAR)[0].astype(float)
+
+
+@pytest.mark.parametrize("index", [30, 40])
+def test_closing_a_mouth_that_speaks_in_a_video_does_not_squeeze_its_lower_lip(shared_data, index):
+    portrait = video_frame(shared_data / "videos" / "man_speaking_25fps.mp4", index)
+    points = portrait.landmarks.points[:, :2]
+    assert np.linalg.norm(points[13] - points[14]) > 0.3 * np.linalg.norm(points[78] - points[308])
+    closed = drawn(portrait, mouth())
+    down = (points[152] - points[168]) / np.linalg.norm(points[152] - points[168])
+    reach = 0.5 * np.linalg.norm(points[78] - points[308])
+    red = [
+        profile(planes(frame).v, start / 2, (start + reach * down) / 2)
+        for frame, start in ((portrait.frame, points[14]), (closed, points[13] + 0.3 * (points[14] - points[13])))
+    ]
+    threshold = (red[0].max() + red[0][-8:].mean()) / 2
+    before, after = (np.sum(line > threshold) for line in red)
+    assert after > 0.75 * before
+
+
+def test_teeth_of_a_smiling_video_stay_about_as_light_as_they_are(shared_data):
+    portrait = video_frame(shared_data / "videos" / "woman_landscape_30fps.mp4", 20)
+    points = portrait.landmarks.points[:, :2]
+    upper, lower = points[[80, 81, 82, 13, 312, 311, 310]], points[[88, 178, 87, 14, 317, 402, 318]]
+    x, y = (upper + 0.33 * (lower - upper)).astype(int).T  # on the upper teeth, in the source and in the film
+    own = np.percentile(planes(portrait.frame).y[y, x], 80)
+    shown = np.percentile(planes(drawn(portrait, mouth(aperture=0.22))).y[y, x], 80)
+    assert 0.75 * own < shown < 1.1 * own
+
+
 def test_a_mouth_wide_open_in_the_source_is_told(shared_portrait):
     assert "mouth_wide_open" in shared_portrait("woman_mouthopen.jpg").state.warnings
 
