@@ -23,6 +23,7 @@ _LENGTH_COST: Final = 120.0  # of being off by the whole length; so 1 % off weig
 _REPEATED_FRAME_COST: Final = 4.0
 _REPEATED_START_COST: Final = 2.0
 _REPEATED_NAME_COST: Final = 1.0
+_NAME_AGAIN_COST: Final = 3.0  # in the very next sentence, where a pronoun would do
 _EMPTY_SENTENCE_COST: Final = 0.8  # less than any benefit's importance: a greeting gives way to a fact
 
 
@@ -95,5 +96,7 @@ def _cost(arrangement: Arrangement, sentences: Sequence[Sentence], facts: Sequen
     two_words = Counter(" ".join(sentence.text.split(" ")[:2]) for sentence in sentences)
     cost += _REPEATED_START_COST * sum(count - 1 for count in two_words.values())
     name = facts[0].text.casefold()
+    names_it = [name in sentence.text.casefold() for sentence in sentences]
+    cost += _NAME_AGAIN_COST * sum(a and b for a, b in pairwise(names_it))
     cost += _REPEATED_NAME_COST * max(0, arrangement.text.casefold().count(name) - 2)
     return cost

@@ -77,16 +77,16 @@ def facts_of(brief: Brief) -> tuple[Fact, ...]:
 def _rows(brief: Brief) -> Iterator[tuple[FactRole, str, float]]:
     yield FactRole.PRODUCT, brief.product, 100.0
     for role, value, importance in (
-        (FactRole.CALL_TO_ACTION, brief.call_to_action, 6.0),
+        (FactRole.CALL_TO_ACTION, brief.call_to_action, 40.0),
         (FactRole.BRAND, brief.brand, 4.0),
-        (FactRole.OFFER, brief.offer, 4.5),
-        (FactRole.PRICE, brief.price, 3.5),
+        (FactRole.OFFER, brief.offer, 9.5),
+        (FactRole.PRICE, brief.price, 8.0),
         (FactRole.AUDIENCE, brief.audience, 3.0),
     ):
         if value:
             yield role, value, importance
     for rank, benefit in enumerate(brief.benefits):
-        yield FactRole.BENEFIT, benefit, max(1.5, 5.0 - 0.7 * rank)
+        yield FactRole.BENEFIT, benefit, max(1.2, 5.0 - 0.9 * rank)
     for rank, keyword in enumerate(brief.keywords):
         yield FactRole.KEYWORD, keyword, max(0.5, (1.2 if brief.benefits else 3.5) - 0.15 * rank)
 

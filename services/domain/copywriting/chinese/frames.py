@@ -23,11 +23,17 @@ HOOK_WISH: Final[Table] = {
     "playful": ("谁不想{x}呢？",),
     "calm": ("想象一下，{x}。",),
 }
+HOOK_ASK: Final[Table] = {
+    "any": ("{x}？这是为你准备的。",),
+    "friendly": ("{x}？那就往下听吧。",),
+    "playful": ("{x}？看过来！",),
+    "calm": ("{x}？不妨听一听。",),
+}
 HOOK_PERSON: Final[Table] = {
-    "any": ("如果你是{x}，请听我说。", "{x}，这是为你准备的。"),
-    "friendly": ("如果你是{x}，那就往下听吧。",),
+    "any": ("{x}，这是为你准备的。",),
+    "friendly": ("各位{x}，往下听吧。",),
     "playful": ("{x}，看过来！", "{x}，集合啦！"),
-    "calm": ("如果你是{x}，不妨听一听。",),
+    "calm": ("{x}，不妨听一听。",),
 }
 INTRODUCTION: Final[Table] = {
     "any": ("这是{product}。", "来认识一下{product}。"),
@@ -90,7 +96,6 @@ CALL_NONE: Final[Table] = {
     "calm": ("有空的时候，来了解一下。",),
 }
 SIGN_OFF: Final[Table] = {
-    "any": ("{product}。",),
     "friendly": ("我们下次见！", "谢谢收听！"),
     "playful": ("不见不散哦！",),
     "calm": ("谢谢你的聆听。",),

@@ -9,13 +9,14 @@ from typing import Final
 
 from services.domain.copywriting.chinese import frames
 from services.domain.copywriting.chinese.closing import close_script, tell_offer, tell_price
-from services.domain.copywriting.chinese.phrases import Form, Phrase, is_person, phrase_of
+from services.domain.copywriting.chinese.phrases import Form, Phrase, asked_of, is_person, phrase_of
 from services.domain.copywriting.chinese.speaker import Speaker
 from services.domain.copywriting.facts import Fact, FactRole
 from services.domain.copywriting.sentences import Sentence
 
 _TRADITIONAL_TAG: Final = re.compile(r"(?i)hant|[-_](?:tw|hk|mo)\b")
 _PROOF: Final = re.compile(r"认证|認證|获奖|獲獎|专利|專利|检测|檢測|好评|好評|口碑|推荐|推薦")
+_RECAP_FACTS: Final = 3  # nobody sums up fewer
 _TABLES: Final = {Form.PREDICATE: frames.PREDICATES, Form.WISH: frames.WISHES, Form.PHRASE: frames.PHRASES}
 
 
@@ -63,7 +64,10 @@ def _open(
     people = re.sub(r"^(?:给|給|适合|適合|面向)", "", audience.text) if audience else ""
     hooked = audience is not None and is_person(people) and "，" not in people and speaker.chance(0.7)
     wishes = [phrase for phrase in benefits[:2] if phrase.form is Form.WISH]
-    if audience and hooked:
+    asked = asked_of(people)
+    if audience and hooked and asked:
+        speaker.say(frames.HOOK_ASK, asked, facts=(audience.fact,))
+    elif audience and hooked:
         speaker.say(frames.HOOK_PERSON, people, facts=(audience.fact,))
     elif wishes and len(benefits) > 1 and speaker.chance(0.6):
         benefits = [phrase for phrase in benefits if phrase is not wishes[0]]
@@ -112,6 +116,6 @@ def _tell_keywords(speaker: Speaker, keywords: Sequence[Phrase]) -> None:
 
 
 def _recap(speaker: Speaker, phrases: Sequence[Phrase]) -> None:
-    short = [phrase.text for phrase in phrases if phrase.form is Form.PHRASE and len(phrase.text) <= 10][:3]
-    if len(short) >= 2:
+    short = [phrase.text for phrase in phrases if phrase.form is Form.PHRASE and len(phrase.text) <= 10][:_RECAP_FACTS]
+    if len(short) == _RECAP_FACTS:
         speaker.say(frames.RECAP, "，".join(short))

@@ -48,10 +48,18 @@ _MEASURES: Final = (
     (re.compile(r"(裤|裤子|褲|褲子|裙|裙子|连衣裙|連衣裙|项链|項鍊|毛巾|围巾|圍巾)$"), "条", "條"),
     (re.compile(r"(灯|燈|台灯|檯燈)$"), "盏", "盞"),
 )
+_PRODUCE: Final = re.compile(
+    r"(苹果|蘋果|水果|橙子?|脐橙|橘子?|桃子?|梨|[草蓝藍树樹杨楊]莓|莓果|[西蜜哈木南]瓜|葡萄|芒果|香蕉|樱桃|櫻桃|车厘子|大米|小米|玉米|土豆|番茄|"
+    r"西红柿|红薯|蔬菜|青菜|鸡蛋|雞蛋|牛肉|羊肉|猪肉|鸡肉|虾|蝦|蟹|海鲜|海鮮|鲜花|鮮花)$"
+)
 _DEFAULT_MEASURE: Final = "款"
 _PERSON: Final = re.compile(
     r"(人|者|族|党|黨|妈妈|媽媽|爸爸|家长|家長|女性|男性|女生|男生|学生|學生|达人|達人|爱好者|愛好者|老板|老闆|控|新手|"
     r"用户|用戶|朋友|们|們|宝妈|寶媽|司机|司機|教师|教師|老师|老師|员|員)$"
+)
+
+_WHO: Final = re.compile(
+    r"^((?:想|不|没|沒|要|怕|爱|愛|喜欢|喜歡|经常|經常|常|总|總|正在|有|需要|害怕|担心|擔心|讨厌|討厭|热爱|熱愛).{2,})的(?:人|朋友)$"
 )
 
 
@@ -76,10 +84,19 @@ def punctuated(text: str) -> str:
 
 
 def measure_of(product: str, *, traditional: bool) -> str:
+    """The word that counts ``product``; empty for fruit, meat and the like, which 款 does not count."""
+    if _PRODUCE.search(product):
+        return ""
     for ending, simplified_word, traditional_word in _MEASURES:
         if ending.search(product):
             return traditional_word if traditional else simplified_word
     return _DEFAULT_MEASURE
+
+
+def asked_of(people: str) -> str | None:
+    """What to ask: 不敢开口说英语 of 不敢开口说英语的人; None where no one can be asked so."""
+    match = _WHO.match(people)
+    return match.group(1) if match else None
 
 
 def is_person(audience: str) -> bool:

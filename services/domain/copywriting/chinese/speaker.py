@@ -16,7 +16,7 @@ class Speaker:
 
     Attributes:
         name: The product without its brand.
-        measure: Its measure word.
+        measure: Its measure word; empty for what grows and is not made in models.
         sentences: What has been said.
     """
 
@@ -27,10 +27,10 @@ class Speaker:
         self._tone, self._traditional = tone, traditional
         self.name = punctuated(product)
         self.measure = measure_of(self.name, traditional=traditional)
-        this = spaced(("這" if traditional else "这") + self.measure, self.name)
+        counted, ours = ("這", "我們的") if traditional else ("这", "我们的")
+        this = spaced(counted + self.measure if self.measure else ours, self.name)
         with_brand = spaced(f"{punctuated(brand)}的", self.name) if brand else self.name
         self._names = {"product": with_brand, "name": self.name, "this": this}
-        self._has_brand = brand is not None
         self._links: list[str] = []
         self.sentences: list[Sentence] = []
 
@@ -48,7 +48,6 @@ class Speaker:
     ) -> None:
         """A frame of ``table`` filled with ``text``; with ``link``, a linking word may start it."""
         choices = [*table.get("any", ()), *table.get(self._tone, ()), *table.get(self._tone, ())]
-        choices = [frame for frame in choices if frame != "{product}。" or self._has_brand]
         if not choices:
             return
         frame = self.random.choice(choices)

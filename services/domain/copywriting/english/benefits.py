@@ -10,7 +10,7 @@ from services.domain.copywriting.english import frames
 from services.domain.copywriting.english.forms import Form
 from services.domain.copywriting.english.phrases import Phrase
 from services.domain.copywriting.english.speaker import Speaker, listed
-from services.domain.copywriting.english.words import base_form
+from services.domain.copywriting.english.words import base_form, is_plural
 
 _PROOF: Final = re.compile(r"(?i)\b(rated|stars?|reviews?|award|trusted|loved|certified|tested|recommended|patented)\b")
 _TABLES: Final = {
@@ -23,6 +23,7 @@ _TABLES: Final = {
 _LISTED: Final = (Form.QUALITY, Form.NOUNS, Form.LABEL)
 _PAIRED: Final = (Form.ACTION, Form.PREDICATE, Form.NEGATION)
 _RECAP_CHARACTERS: Final = 28
+_RECAP_FACTS: Final = 3  # nobody sums up fewer
 
 
 def tell_benefits(speaker: Speaker, benefits: Sequence[Phrase]) -> None:
@@ -53,10 +54,10 @@ def tell_keywords(speaker: Speaker, keywords: Sequence[Phrase]) -> None:
 
 
 def recap(speaker: Speaker, phrases: Sequence[Phrase]) -> None:
-    """Two or three short facts again, when there is time for them."""
+    """Three short facts, or what the customer can do, again, when there is time for them."""
     short = [p for p in phrases if p.form in (*_LISTED, Form.ACTION) and len(p.text) <= _RECAP_CHARACTERS]
-    same = [phrase for phrase in short if phrase.form is short[0].form][:3]
-    if len(same) < 2 and not (same and same[0].form is Form.ACTION):
+    same = [phrase for phrase in short if phrase.form is short[0].form][:_RECAP_FACTS]
+    if len(same) < _RECAP_FACTS and not (same and same[0].form is Form.ACTION):
         return
     table = frames.RECAP_ACTIONS if same[0].form is Form.ACTION else frames.RECAP
     speaker.say(table, listed([phrase.text for phrase in same]))
@@ -87,17 +88,19 @@ def _tell(speaker: Speaker, group: Sequence[Phrase], *, link: bool) -> None:
         speaker.add(", ".join(texts), "benefit.negation", facts)
     elif form is Form.ADDITION:
         text = _addition(speaker, texts[0])
-        speaker.add(speaker.linked(text) if link else text, "benefit.addition", facts)
+        linked = link and speaker.naming.subject is not None
+        speaker.add(speaker.linked(text) if linked else text, "benefit.addition", facts)
     else:
         if form is Form.PREDICATE and speaker.naming.is_plural:
             texts = [_plural(text) for text in texts]
-        speaker.say(_TABLES[form], listed(texts), facts=facts, name=f"benefit.{form}", link=link)
+        many = bool(is_plural(texts[0]))
+        speaker.say(_TABLES[form], listed(texts), facts=facts, name=f"benefit.{form}", link=link, many=many)
 
 
 def _addition(speaker: Speaker, text: str) -> str:
     naming = speaker.naming
     if naming.subject is None:
-        return f"and all that {text}"
+        return text  # "With SPF 30.": a pronoun's number would be a guess
     if text.startswith("for "):
         return f"{naming.contracted} {text}"
     return f"{naming.subject} {naming.verb('comes', 'come')} {text}"

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from services.domain.copywriting.english import lexicon
-from services.domain.copywriting.english.words import base_form, head_of, is_plural, words_of
+from services.domain.copywriting.english.words import base_form, head_of, is_past, is_plural, words_of
 
 _DISTANCE: Final = re.compile(
     r"(?i)\b(?:minutes?|steps?|km|kilometres?|kilometers?|miles?|metres?|meters?|walk|drive) from "
@@ -42,7 +42,7 @@ def form_of(text: str) -> Form:
         return Form.NEGATION if first != "never" else Form.LABEL
     if first[0].isdigit() and len(words) <= 3 and _is_adjective(words[-1]):
         return Form.QUALITY
-    if _DISTANCE.search(text):
+    if _DISTANCE.search(text) or (first == "rated" and second[:1].isdigit()):
         return Form.QUALITY
     if first in lexicon.DETERMINERS or first[0].isdigit():
         return _noun_or_clause(words)
@@ -76,7 +76,7 @@ def _is_quality(words: list[str]) -> bool:
     if (
         first == "open"
         and len(words) > 1
-        and (words[1] in lexicon.DETERMINERS or words[1] in ("daily", "late", "24/7"))
+        and (words[1] in lexicon.DETERMINERS | lexicon.PREPOSITIONS or words[1] in ("daily", "late", "24/7"))
     ):
         return True
     return len(words) <= 4 and _is_adjective(last)
@@ -91,6 +91,8 @@ def _is_action(first: str, second: str) -> bool:
 def _is_predicate(first: str, second: str) -> bool:
     if first in ("is", "are", "has", "can", "does", "isn't", "doesn't", "won't", "will"):
         return True
+    if first not in lexicon.PARTICIPLES and is_past(first):
+        return second[:1].isdigit() or second in lexicon.DETERMINERS or second in ("you", "me", "us", "thousands")
     base = base_form(first)
     if base == first or not first.endswith("s"):
         return False

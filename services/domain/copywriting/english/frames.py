@@ -1,8 +1,9 @@
 """The frame sentences. They greet, present and order; none of them claims anything about a product.
 
 ``{x}`` is a phrase, ``{product}`` the product with its brand, ``{name}`` its later mention, ``{they}`` and
-``{they_are}`` pronouns. A frame with a pronoun serves only where the product's number is known; ``s`` in
-``give{s}`` is its verb's ending. Frames under ``any`` serve every tone.
+``{they_are}`` pronouns; ``{there_is}`` agrees with the phrase. A frame with a pronoun serves only where the product's
+number is known; ``s`` in ``give{s}`` is its verb's ending. Frames under ``any`` serve every tone. A frame with "also"
+or "plus" serves only after another benefit.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ HOOK_PEOPLE: Final[Table] = {
     "playful": ("Calling all {x}!", "{X}, listen up!"),
     "calm": ("A few words for {x}.",),
 }
+HOOK_CANNOT: Final[Table] = {"any": ("Can't {x}?",), "friendly": ("Can't {x}? Then this is for you.",)}
 HOOK_QUESTION: Final[Table] = {"any": ("Do you {x}?",), "friendly": ("Do you {x}? Then this is for you.",)}
 INTRODUCTION: Final[Table] = {
     "any": ("Meet {product}.", "This is {product}."),
@@ -46,35 +48,30 @@ AUDIENCE: Final[Table] = {
 }
 QUALITIES: Final[Table] = {
     "any": ("{They_are} {x}.",),
-    "confident": ("{X}.", "{Name} {is_name} {x}."),
-    "friendly": ("What's more, {they_are} {x}.", "You'll notice that {they_are} {x}."),
-    "playful": ("Oh, and {they_are} {x}.", "Yes, {they_are} {x}!"),
-    "calm": ("{X}.",),
+    "confident": ("{Name} {is_name} {x}.",),
+    "friendly": ("{They_are} also {x}.", "{Name} {is_name} {x}."),
+    "playful": ("{They_are} also {x}.", "Yes, {they_are} {x}!"),
+    "calm": ("{They_are} also {x}.", "{Name} {is_name} {x}."),
 }
 NOUNS: Final[Table] = {
-    "any": ("You get {x}.",),
-    "friendly": ("That means {x}.", "{They} bring{s} you {x}."),
-    "confident": ("Expect {x}.", "Count on {x}.", "{They} give{s} you {x}."),
+    "any": ("You get {x}.", "You also get {x}.", "{There_is} also {x}."),
+    "confident": ("Expect {x}.",),
     "playful": ("Hello, {x}!", "We're talking {x}."),
-    "calm": ("Enjoy {x}.", "There for you: {x}."),
+    "calm": ("Enjoy {x}.",),
 }
 LABELS: Final[Table] = {
-    "any": ("Here's what you get: {x}.", "{X}."),
-    "friendly": ("What's in it for you? {X}.",),
-    "confident": ("The highlights: {x}.",),
+    "any": ("{X}.", "Also: {x}.", "Plus: {x}."),
     "playful": ("We're talking {x}.",),
-    "calm": ("What you'll find: {x}.",),
 }
 ACTIONS: Final[Table] = {
     "any": ("{X}.", "You can {x}."),
-    "friendly": ("So you can {x}.", "{They} help{s} you {x}."),
+    "friendly": ("You can also {x}.", "{They} let{s} you {x}."),
     "confident": ("{They} let{s} you {x}.",),
     "playful": ("Time to {x}!",),
     "calm": ("{They} let{s} you {x}.",),
 }
 PREDICATES: Final[Table] = {
     "any": ("{They} {x}.", "{Name} {x}."),
-    "friendly": ("You'll see: {they} {x}.",),
     "playful": ("And guess what: {they} {x}!",),
 }
 KEYWORDS: Final[Table] = {
@@ -131,7 +128,6 @@ CALL_NONE: Final[Table] = {
     "calm": ("Take your time, and have a look.",),
 }
 SIGN_OFF: Final[Table] = {
-    "any": ("{Product}.",),
     "friendly": ("See you soon!", "Thanks for listening!"),
     "playful": ("See you there!", "Bye for now!"),
     "calm": ("Thank you for listening.",),
@@ -141,7 +137,7 @@ SIGN_OFF_PLACE: Final[Table] = {"any": ("That's {x}.",), "playful": ("That's {x}
 LINKS: Final[Table] = {
     "any": ("And ", "Plus, "),
     "friendly": ("On top of that, ", "Also, "),
-    "confident": ("Also, ", "More than that: "),
+    "confident": ("Also, ",),
     "playful": ("Oh, and ", "Wait, there's more: "),
-    "calm": ("And also, ",),
+    "calm": ("Also, ",),
 }

@@ -9,7 +9,7 @@ from typing import Final
 
 from services.domain.copywriting.english import lexicon
 from services.domain.copywriting.english.benefits import recap, tell_benefits, tell_keywords
-from services.domain.copywriting.english.casing import capitals_are_style
+from services.domain.copywriting.english.casing import Names, capitals_are_style
 from services.domain.copywriting.english.closing import close_script, tell_offer, tell_price
 from services.domain.copywriting.english.forms import Form
 from services.domain.copywriting.english.naming import holds_brand, naming_of
@@ -30,8 +30,11 @@ class EnglishGrammar:
 
     def __init__(self, facts: Sequence[Fact]) -> None:
         named = [fact.text for fact in facts if fact.role in (FactRole.PRODUCT, FactRole.BRAND)]
-        names = frozenset(
-            word for text in named if text != text.lower() for word in words_of(text) if not is_known(word)
+        names = Names(
+            words=frozenset(
+                word for text in named if text != text.lower() for word in words_of(text) if not is_known(word)
+            ),
+            phrases=tuple(text for text in named if not _is_plain(text)),
         )
         told = [fact for fact in facts if fact.role in _TOLD_AS_PHRASES]
         style = capitals_are_style(fact.text for fact in told)
@@ -67,6 +70,11 @@ class EnglishGrammar:
             recap(speaker, [*benefits, *keywords])
         close_script(speaker, call=one.get(FactRole.CALL_TO_ACTION), named=named)
         return speaker.sentences
+
+
+def _is_plain(name: str) -> bool:
+    """Whether ``name`` has no capital besides its first letter's, and that one may be a sentence's: "Ceramic mug"."""
+    return name == name.lower() or (" " in name and name == name.capitalize())
 
 
 def _with_subject(phrase: Phrase, *, plural: bool) -> Phrase:

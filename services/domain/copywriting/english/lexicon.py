@@ -158,6 +158,20 @@ scandinavian scottish september spain spanish sunday sweden swedish swiss switze
 valentine valentine's vietnamese wednesday welsh wifi
 """) - _words("may march internet wifi")
 
+# Capitalised by a title only: no name of a shop or a thing has them.
+NEVER_NAMES: Final = _words("all here it me more my now our this today tomorrow tonight us you your yours")
+
+# What stands before a name and takes no article.
+TITLES: Final = _words("""
+aunt auntie captain chef doctor dr father grandma grandpa lady lord madame mama mother mr mrs ms papa prof professor
+saint sir st uncle
+""")
+
+# What "do you" can stand before, besides the verbs above. No auxiliary and no past is among them.
+ASKED_VERBS: Final = _words("""
+commute crave dislike dread hate like listen miss need own snore struggle study suffer want wish
+""")
+
 TITLE_SMALL_WORDS: Final = _words("a an the and or but of in on at to for with from by as per vs off up")
 
 # Qualities of more words than one that no ending gives away.
@@ -186,6 +200,6 @@ order pick relax run save say see share shop sip sleep step taste track travel t
 
 # What stays in capitals in a line that is all capitals.
 ACRONYMS: Final = _words("""
-ai api bpa b2b crm diy erp eu fda gdpr gps hd hr id ios iso it led nfc pc pfas pr ph qr rgb sap seo spf sms tv uk usa
+ai api bpa b2b crm diy erp eu fda gdpr gps hd hr id ios iso led nfc pc pfas pr ph qr rgb sap seo spf sms tv uk usa
 usb uv uva uvb vip vpn vr wifi
 """)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from services.domain.copywriting.english import lexicon
 from services.domain.copywriting.english.casing import mid_sentence
-from services.domain.copywriting.english.words import head_of, is_plural, words_of
+from services.domain.copywriting.english.words import base_form, head_of, is_plural, words_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,14 +45,14 @@ def naming_of(product: str, brand: str | None) -> Naming:
     article, _, rest = product.partition(" ")
     if article.lower() in ("a", "an", "our", "the") and rest:
         product = rest
-    is_name = not _is_description(product)
+    is_name = _stands_alone(product) or not _is_description(product)
     plural = is_plural(product)
     if plural and is_name and " " not in product:
         plural = None  # "AirPods" or "Atlas": nobody can tell
     subject = None if plural is None else "they" if plural else "it"
     if is_name:
         last_is_small = len(product.split()) > 1 and product.split()[-1].islower()
-        described = last_is_small and head_of(words_of(product)) not in lexicon.MASS_NOUNS  # "Nimbus mattress"
+        described = last_is_small and _takes_article(product)  # "Nimbus mattress"
         if (article.lower() == "the" and rest) or described:
             product = f"the {product}"
         first = f"{product} from {brand}" if brand else product
@@ -60,6 +60,27 @@ def naming_of(product: str, brand: str | None) -> Naming:
     product = mid_sentence(product, style_capitals=True)
     first = f"the {product} from {brand}" if brand else f"our {product}"
     return Naming(first=first, later=f"our {product}", subject=subject, is_name=False)
+
+
+def _takes_article(product: str) -> bool:
+    """Whether a name of the thing's kind ends ``product`` after one name: "Nimbus mattress", not "Oatly oat milk"."""
+    head = head_of(words_of(product))
+    counted = head in lexicon.COUNT_NOUNS or base_form(head) in lexicon.COUNT_NOUNS
+    second = product.split()[1]
+    one_name = not second[:1].isupper() and second != "&"
+    return (counted or head.split("-")[-1] in lexicon.COUNT_NOUNS) and one_name and not _stands_alone(product)
+
+
+def _stands_alone(product: str) -> bool:
+    """Whether ``product`` takes no article or "our": it has a possessive or a title, or it is an order."""
+    words = words_of(product)
+    if any(word.endswith(("'s", "s'")) for word in words[:3]) or words[0] in lexicon.TITLES:
+        return True
+    second = words[1] if len(words) > 1 else ""
+    if words[0] in lexicon.VERBS | lexicon.VERBS_OR_NOUNS and second in lexicon.VERB_COMPLEMENTS:
+        return True
+    sentence = any(word in lexicon.PREPOSITIONS for word in words[2:])
+    return words[0] in lexicon.VERBS and sentence and head_of(words) not in lexicon.COUNT_NOUNS
 
 
 def holds_brand(product: str, brand: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from services.domain.copywriting.english import frames
+from services.domain.copywriting.english import frames, lexicon
 from services.domain.copywriting.english.forms import Form
 from services.domain.copywriting.english.phrases import Phrase
 from services.domain.copywriting.english.speaker import Speaker
@@ -13,6 +13,8 @@ from services.domain.copywriting.english.words import base_form, is_plural, word
 from services.domain.copywriting.facts import Fact
 
 _PEOPLE_WITH: Final = re.compile(r"(?i)^(?:people|anyone|everyone|those|men|women) (with|who) (.+)$")
+_CANNOT: Final = re.compile(r"(?i)^(?:can't|cannot) (?!\S+ing\b)")
+_TO_YOU: Final = {"their": "your", "themselves": "yourself", "theirs": "yours"}
 
 
 def open_script(
@@ -21,9 +23,13 @@ def open_script(
     """Say the beginning; the benefits that it left to tell."""
     people = re.sub(r"^for\s+", "", audience.text) if audience else ""
     question = _question(people) if audience else None
+    cannot = _cannot(people) if audience else None
     greets = speaker.chance(0.9 * speaker.roominess - 0.2)
     hooked = True
-    if audience and question and speaker.chance(0.7):
+    if audience and cannot and speaker.chance(0.7):
+        _greet(speaker, greets=greets)
+        speaker.say(frames.HOOK_CANNOT, cannot, facts=(audience.fact,))
+    elif audience and question and speaker.chance(0.7):
         _greet(speaker, greets=greets)
         speaker.say(frames.HOOK_QUESTION, question, facts=(audience.fact,))
     elif audience and is_plural(people) and len(words_of(people)) <= 6 and "," not in people and speaker.chance(0.7):
@@ -52,9 +58,28 @@ def _question(people: str) -> str | None:
     if not match:
         return None
     if match.group(1).lower() == "with":
-        return f"have {match.group(2)}"
+        return _to_you(f"have {match.group(2)}")
     verb, _, rest = match.group(2).partition(" ")
-    if verb in ("are", "is", "can", "have", "has", "don't", "doesn't", "cannot", "never", "will"):
-        return None
     singular = people.lower().startswith(("anyone", "everyone"))
-    return f"{base_form(verb) if singular else verb} {rest}".strip()
+    base = base_form(verb) if singular else verb
+    if verb in lexicon.BE_AND_MODALS or singular == (base == verb):
+        return None
+    if base not in lexicon.VERBS | lexicon.VERBS_OR_NOUNS | lexicon.ASKED_VERBS:
+        return None
+    return _to_you(f"{base} {rest}".strip())
+
+
+def _cannot(people: str) -> str | None:
+    """What "can't" is followed by: "sleep" of "people who can't sleep"."""
+    match = _PEOPLE_WITH.match(people)
+    if not match or match.group(1).lower() == "with" or not _CANNOT.match(match.group(2)):
+        return None
+    return _to_you(_CANNOT.sub("", match.group(2)))
+
+
+def _to_you(text: str) -> str | None:
+    """``text`` said of the listener; None where a pronoun could be somebody else's."""
+    words = text.split(" ")
+    if {"they", "them"} & set(words_of(text)):
+        return None
+    return " ".join(_TO_YOU.get(word, word) for word in words)

@@ -15,6 +15,9 @@ from services.domain.copywriting.sentences import Sentence
 PLACE: Final = re.compile(r"(?i)^(?:https?://)?(?:www\.)?[\w-]+(?:\.[\w-]+)+(?:/\S*)?$")
 _PRONOUN: Final = re.compile(r"(?i)\{(they|them|is_name|s\})")
 
+_LINKABLE: Final = re.compile(r"(?:\{They|You )(?!.*\balso\b)")
+_ALSO: Final = re.compile(r"(?i)\balso\b|^plus\b")
+
 
 class Speaker:
     """Collects a draft's sentences.
@@ -44,11 +47,13 @@ class Speaker:
         facts: tuple[Fact, ...] = (),
         name: str | None = None,
         link: bool = False,
+        many: bool = False,
     ) -> None:
         """A frame of ``table`` filled with ``text``; nothing when no frame suits the product's name.
 
         Args:
             name: Groups frames of one kind; the frame's own text is its name without it.
+            many: Whether ``text`` is plural.
             link: Whether a linking word may start the sentence, since the one before was about the same.
         """
         choices = [*table.get("any", ()), *table.get(self._tone, ()), *table.get(self._tone, ())]
@@ -58,9 +63,9 @@ class Speaker:
                 self.add(text, f"{name}:alone", facts)
             return
         frame = self.random.choice(choices)
-        filled = self._filled(frame, text)
+        filled = self._filled(frame, text, many=many)
         label = f"{name}:{'list' if ': {' in frame else frame}" if name else frame
-        self.add(self.linked(filled) if link and frame.startswith(("{They", "You ")) else filled, label, facts)
+        self.add(self.linked(filled) if link and _LINKABLE.match(frame) else filled, label, facts)
 
     def add(self, text: str, frame: str, facts: tuple[Fact, ...]) -> None:
         """``text`` as it is, with a capital and a stop."""
@@ -68,6 +73,8 @@ class Speaker:
 
     def linked(self, text: str) -> str:
         links = [link for link in (*frames.LINKS["any"], *frames.LINKS[self._tone]) if link not in self._links]
+        if self.sentences and _ALSO.search(self.sentences[-1].text):
+            links = [link for link in links if not _ALSO.match(link)]
         if not links:
             return text
         link = self.random.choice(links)
@@ -79,11 +86,11 @@ class Speaker:
         naming = self.naming
         if naming.subject is None and _PRONOUN.search(frame):
             return False
-        if frame.startswith("{Product}."):
-            return naming.is_name and not naming.later.startswith("the ")
+        if _ALSO.search(frame) and not (self.sentences and self.sentences[-1].frame.startswith("benefit")):
+            return False
         return naming.is_name or "{Name} {" not in frame
 
-    def _filled(self, frame: str, text: str) -> str:
+    def _filled(self, frame: str, text: str, *, many: bool) -> str:
         naming = self.naming
         values = {
             "x": text,
@@ -94,6 +101,7 @@ class Speaker:
             "they_are": naming.contracted,
             "they're": naming.contracted,
             "is_name": naming.verb("is", "are"),
+            "there_is": "there are" if many else "there's",
             "s": naming.verb("s", ""),
         }
         return re.sub(r"\{([^}]+)\}", lambda match: str(values[match.group(1).lower()]), frame)

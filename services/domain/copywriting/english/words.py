@@ -50,6 +50,13 @@ def base_form(verb: str) -> str:
     return verb.removesuffix("s")
 
 
+def is_past(word: str) -> bool:
+    """Whether ``word`` is the regular past of a listed verb: "helped", "saved", "tried", "stopped"."""
+    stem = word.removesuffix("ed")
+    candidates = (stem, stem + "e", stem[:-1] + "y", stem[:-1] if stem[-1:] == stem[-2:-1] else stem)
+    return stem != word and any(candidate in lexicon.VERBS for candidate in candidates)
+
+
 def is_known(word: str) -> bool:
     parts = [word, base_form(word), word.split("-")[-1]]
     listed = (
@@ -57,6 +64,8 @@ def is_known(word: str) -> bool:
         | lexicon.MASS_NOUNS | lexicon.COUNT_NOUNS | lexicon.PREPOSITIONS | lexicon.NEGATIONS | lexicon.BE_AND_MODALS
         | lexicon.PRONOUN_STARTS
     )  # fmt: skip
-    return any(part in listed for part in parts) or word.endswith(
-        (*lexicon.ADJECTIVE_ENDINGS, "ing", "ly", "tion", "ness", "ity")
+    return (
+        any(part in listed for part in parts)
+        or is_past(word)
+        or word.endswith((*lexicon.ADJECTIVE_ENDINGS, "ing", "ly", "tion", "ness", "ity"))
     )
