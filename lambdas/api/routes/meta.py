@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 from aws_lambda_powertools.event_handler import Response
@@ -21,8 +21,11 @@ router: Final = new_router()
 
 @cache
 def package_version() -> str:
-    """Version of the installed package."""
-    return version("spokesmodel")
+    """Version of the installed package; ``unknown`` where only its sources were copied, as into a Lambda's folder."""
+    try:
+        return version("spokesmodel")
+    except PackageNotFoundError:
+        return "unknown"
 
 
 @router.get(

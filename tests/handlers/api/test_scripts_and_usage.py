@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import tomllib
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
 
+from lambdas.api.routes import meta
 from lambdas.api.schemas.account import AccountBody, UsageBody
 from lambdas.api.schemas.scripts import ScriptBody
 from tests.fakes.world import TENANT, WEBHOOK_SECRET
@@ -97,3 +99,15 @@ def test_health_needs_no_key(world):
     packaged = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]["version"]
     assert answer.status == 200
     assert answer.body == {"status": "ok", "version": packaged, "api_version": "v1"}
+
+
+def test_health_answers_where_the_package_is_not_installed(world, monkeypatch):
+    def not_installed(name):
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(meta, "version", not_installed)
+    meta.package_version.cache_clear()
+    try:
+        assert Gateway().get("/v1/health").body["version"] == "unknown"
+    finally:
+        meta.package_version.cache_clear()
