@@ -23,6 +23,7 @@ from models.video.framing import FramePlan, HeadBox, head_box, plan_frame
 from models.video.picture import PictureSource
 from models.video.source import SourceFrame, VideoSource, open_source
 from models.video.subtitles import FaceRows
+from models.video.surroundings import resized
 from models.video.yuv import rgb_to_i420
 from services.domain.errors import ContentRejected
 from services.domain.storyboard import BackgroundShot
@@ -35,6 +36,8 @@ _HEAD_SEARCH_PX: Final = 1600  # long side; hair is measured to a pixel of it
 _MATTE_MEMORY: Final = 0.4  # share of the frame before in a video's matte, against flicker
 _LOWER_LIP: Final = 17  # of the mesh: the lower edge of the lower lip
 _JAW_DROP: Final = 0.05  # how far lips and chin go down in speech, of the face's height
+_CUT_SHARE: Final = 0.03  # of the film's longer side, over which a person whom the source cuts fades out
+_MOST_SHARE: Final = 0.35  # of the source's area
 _WARNINGS: Final[Mapping[str, str]] = {
     "turned_face": "The face is turned away by more than 25 degrees: its motion was softened.",
     "mouth_wide_open": "The mouth is wide open in the picture: a picture with a closed mouth gives a better film.",
@@ -186,7 +189,7 @@ class VideoScene:
         rgb = self._plan.apply(frame.rgb)
         if not self._composer.needs_matte:
             return rgb_to_i420(rgb), None
-        matte = person_matte(rgb)
+        matte = _matte(rgb, self._plan, self._composer)
         if before is not None:
             matte = (matte + _MATTE_MEMORY * (before - matte)).astype(np.float32)
         return rgb_to_i420(self._composer.compose(rgb, matte)), matte
@@ -214,7 +217,7 @@ def _picture_scene(source: PictureSource, settings: FilmSettings) -> PictureScen
             alpha = plan.apply_mask(np.divide(source.alpha, 255, dtype=np.float32))
             rgb = composer.compose(rgb, alpha, is_over_white=True)
         else:
-            rgb = composer.compose(rgb, person_matte(rgb))
+            rgb = composer.compose(rgb, _picture_matte(source.rgb, rgb, plan, composer))
     return PictureScene(
         rgb_to_i420(rgb), _in_film(plan, landmarks), num_faces=len(faces), face=face, notes=tuple(notes)
     )
@@ -233,6 +236,47 @@ def _video_scene(
 
 def _chosen(num_faces: int, face: int) -> str:
     return f"{num_faces} faces were found; the one that speaks is number {face} from the left, from 0."
+
+
+def _matte(rgb: Frame, plan: FramePlan, composer: BackgroundComposer) -> Matte:
+    """Where people are in a film's frame; with a new background, in the part of it that shows the source."""
+    if not composer.has_new_background:
+        return person_matte(rgb)
+    left, top, right, bottom = plan.window()
+    matte = np.zeros(rgb.shape[:2], np.float32)
+    matte[top:bottom, left:right] = person_matte(np.ascontiguousarray(rgb[top:bottom, left:right]))
+    return np.asarray(matte * plan.edge_fade(_CUT_SHARE), np.float32)
+
+
+def _picture_matte(source_rgb: Frame, rgb: Frame, plan: FramePlan, composer: BackgroundComposer) -> Matte:
+    """As ``_matte``, seen in the whole picture where the film shows most of it: a cut person is harder to tell."""
+    window = plan.window()
+    shown = (window[2] - window[0]) * (window[3] - window[1]) / plan.scale**2
+    if shown < _MOST_SHARE * source_rgb.shape[0] * source_rgb.shape[1] or (
+        plan.is_extended and not composer.has_new_background
+    ):
+        return _matte(rgb, plan, composer)
+    small, scale = _bounded(source_rgb)
+    left, top, right, bottom = window
+    x0, y0 = max(0, plan.left) * scale, max(0, plan.top) * scale
+    x1 = min(plan.source_width, plan.left + plan.crop_width) * scale
+    y1 = min(plan.source_height, plan.top + plan.crop_height) * scale
+    part = person_matte(small)[round(y0) : round(y1), round(x0) : round(x1)]
+    matte = np.zeros(rgb.shape[:2], np.float32)
+    matte[top:bottom, left:right] = resized(part, right - left, bottom - top)
+    return np.asarray(matte * plan.edge_fade(_CUT_SHARE), np.float32)
+
+
+def _bounded(rgb: Frame) -> tuple[Frame, float]:
+    """The picture at a bounded size, and how much smaller it is: a matte of 16 MP takes 600 MB."""
+    import cv2
+
+    height, width = rgb.shape[:2]
+    scale = min(1.0, _HEAD_SEARCH_PX / max(height, width))
+    if scale == 1.0:
+        return rgb, 1.0
+    small = cv2.resize(rgb, (max(1, round(width * scale)), max(1, round(height * scale))), interpolation=cv2.INTER_AREA)
+    return np.asarray(small, np.uint8), scale
 
 
 def _planned(source_size: tuple[int, int], head: HeadBox | None, settings: FilmSettings) -> FramePlan:
@@ -274,16 +318,10 @@ def _composer(settings: FilmSettings, plan: FramePlan) -> BackgroundComposer:
 
 
 def _head_with_hair(rgb: Frame, landmarks: FaceLandmarks) -> HeadBox:
-    """Where the head is in a picture of any size, looked for in one of bounded size: a matte of 16 MP takes 600 MB."""
-    import cv2
-
-    height, width = rgb.shape[:2]
-    scale = min(1.0, _HEAD_SEARCH_PX / max(height, width))
-    if scale == 1.0:
-        return head_box(landmarks, person_matte(rgb))
-    small = cv2.resize(rgb, (max(1, round(width * scale)), max(1, round(height * scale))), interpolation=cv2.INTER_AREA)
+    """Where the head is in a picture of any size, looked for in one of bounded size."""
+    small, scale = _bounded(rgb)
     points = (landmarks.points * np.float32(scale)).astype(np.float32)
-    head = head_box(replace(landmarks, points=points), person_matte(np.asarray(small, np.uint8)))
+    head = head_box(replace(landmarks, points=points), person_matte(small))
     return HeadBox(**{side: getattr(head, side) / scale for side in ("left", "top", "right", "bottom", "eye_y")})
 
 

@@ -17,6 +17,10 @@ from services.domain.video import Background, BackgroundKind
 _COLOR = re.compile(r"#([0-9a-fA-F]{2})([0-9a-fA-F]{2})([0-9a-fA-F]{2})")
 # Blur radius as a share of the frame's longer side: a portrait lens wide open.
 _BLUR_SHARE = 0.018
+# Side of the neighbourhood that tells the person's colours, of the longer side: the paper's 90 pixels at full HD.
+_FOREGROUND_REACH = 0.045
+# Exponent of the weights of its means; 1 in the paper, which leaves a third of the fringe of a wide edge.
+_SURENESS = 4
 
 
 def parse_color(text: str) -> tuple[int, int, int]:
@@ -67,6 +71,11 @@ class BackgroundComposer:
     def needs_matte(self) -> bool:
         """Whether ``compose`` wants to know where the person is (a picture's own transparency will do)."""
         return self._kind is not BackgroundKind.ORIGINAL
+
+    @property
+    def has_new_background(self) -> bool:
+        """Whether nothing of the source's background is shown."""
+        return self._plate is not None
 
     def compose(
         self, rgb: NDArray[np.uint8], matte: NDArray[np.float32] | None, *, is_over_white: bool = False
@@ -143,13 +152,39 @@ def blurred_behind(rgb: NDArray[np.uint8], matte: NDArray[np.float32]) -> NDArra
 def decontaminated(rgb: NDArray[np.uint8], matte: NDArray[np.float32]) -> NDArray[np.uint8]:
     """The person's own colour where the matte is partial, so that the old background leaves no fringe.
 
-    Each half-covered pixel takes the mean colour of nearby fully covered ones, as far as it is not covered itself.
+    Fast foreground estimation by blur fusion (Forte 2021, "Approximate fast foreground colour estimation", section 3):
+    means of the person's and the background's colours nearby, then what the picture's own colour adds; first over a
+    wide neighbourhood, then over a narrow one.
     """
-    sure = (matte > 0.95).astype(np.float32)
-    radius = max(2.0, max(matte.shape) / 250)
-    color = cv2.GaussianBlur(rgb.astype(np.float32) * sure[..., None], (0, 0), radius)
-    amount = cv2.GaussianBlur(sure, (0, 0), radius)
-    inner = color / np.maximum(amount, 1e-3)[..., None]
-    edge = np.clip((0.95 - matte) / 0.5, 0, 1) * (matte > 0.02) * (amount > 0.02)
-    mixed = rgb + edge[..., None] * (inner - rgb)
-    return yuv.rounded(mixed)
+    ys, xs = np.nonzero((matte > 0.0) & (matte < 0.999))
+    if not len(ys):
+        return rgb
+    top, bottom, left, right = ys.min(), ys.max() + 1, xs.min(), xs.max() + 1
+    out = rgb.copy()
+    picture = rgb[top:bottom, left:right].astype(np.float32)
+    alpha = np.ascontiguousarray(matte[top:bottom, left:right])
+    wide = max(5, round(max(matte.shape) * _FOREGROUND_REACH)) | 1
+    front, behind = _fused(picture, picture, picture, alpha, wide)
+    front, _ = _fused(picture, front, behind, alpha, max(3, wide // 9) | 1)
+    partial = (alpha > 0.0) & (alpha < 0.999)
+    out[top:bottom, left:right][partial] = yuv.rounded(np.clip(front[partial], 0, 255))
+    return out
+
+
+def _fused(
+    picture: NDArray[np.float32],
+    front: NDArray[np.float32],
+    behind: NDArray[np.float32],
+    alpha: NDArray[np.float32],
+    side: int,
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """The person's and the background's colours, float32 (h, w, 3), from estimates of both."""
+    # Nearly whole pixels count for far more than half covered ones, which hold both colours.
+    sure, unsure = alpha**_SURENESS, (1 - alpha) ** _SURENESS
+    front_mean = cv2.blur(front * sure[..., None], (side, side)) / (cv2.blur(sure, (side, side))[..., None] + 1e-5)
+    behind_mean = cv2.blur(behind * unsure[..., None], (side, side)) / (
+        cv2.blur(unsure, (side, side))[..., None] + 1e-5
+    )
+    weight = alpha[..., None]
+    rest = picture - weight * front_mean - (1 - weight) * behind_mean
+    return np.clip(front_mean + weight * rest, 0, 255).astype(np.float32), behind_mean

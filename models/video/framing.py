@@ -146,11 +146,8 @@ class FramePlan:
         x0, y0, x1, y1 = self.window()
         sharp = resized(cut, x1 - x0, y1 - y0)
         frame = surroundings(sharp, (x0, y0), self.width, self.height)
-        reach = max(2, round(_SEAM_SHARE * max(self.width, self.height)))
-        across = ramp(x1 - x0, reach, start=x0 > 0, end=x1 < self.width)
-        down = ramp(y1 - y0, reach, start=y0 > 0, end=y1 < self.height)
         inside = frame[y0:y1, x0:x1]
-        weight = np.minimum(down[:, None], across[None, :])
+        weight = self.edge_fade(_SEAM_SHARE)[y0:y1, x0:x1]
         soft = weight < 1
         mixed = inside[soft] + weight[soft][:, None] * (sharp[soft].astype(np.float32) - inside[soft])
         inside[~soft] = sharp[~soft]
@@ -186,6 +183,15 @@ class FramePlan:
             min(self.width, round((self.source_width - self.left) * scale_x)),
             min(self.height, round((self.source_height - self.top) * scale_y)),
         )
+
+    def edge_fade(self, share: float) -> NDArray[np.float32]:
+        """1 on what shows the source, float32 (height, width), fading at seams over ``share`` of the longer side."""
+        x0, y0, x1, y1 = self.window()
+        reach = max(2, round(share * max(self.width, self.height)))
+        fade = np.zeros((self.height, self.width), np.float32)
+        down = ramp(y1 - y0, reach, start=y0 > 0, end=y1 < self.height)
+        fade[y0:y1, x0:x1] = np.minimum(down[:, None], ramp(x1 - x0, reach, start=x0 > 0, end=x1 < self.width)[None, :])
+        return fade
 
     def _inside(self, pixels: NDArray[Any]) -> NDArray[Any]:
         return pixels[

@@ -102,6 +102,14 @@ def test_too_narrow_source_is_extended_not_cut_and_told() -> None:
     assert np.abs(frame.astype(int) - (40, 90, 200)).max() <= 1
 
 
+def test_with_a_new_background_the_lower_edge_of_the_source_is_that_of_the_film() -> None:
+    size, head = (500, 500), head_at(250, 240, 460)
+    made = plan_frame(size, head, FrameSettings(aspect=Aspect.PORTRAIT), stands_on_edge=True)
+    assert made.top < 0
+    assert made.top + made.crop_height == 500
+    assert made.window()[3] == made.height
+
+
 def test_film_pixels_come_from_where_the_plan_says() -> None:
     for aspect in RATIOS:
         for size, head in (((1200, 800), head_at(700, 300, 300)), ((500, 900), head_at(250, 300, 320))):

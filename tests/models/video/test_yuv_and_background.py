@@ -88,6 +88,18 @@ def test_half_covered_edge_keeps_no_fringe_of_the_old_background() -> None:
     assert np.abs(edge - clean).sum() < np.abs(edge - fringed).sum()
 
 
+def test_green_behind_loose_hair_does_not_come_along() -> None:
+    """A wide soft edge of brown hair over green, by arithmetic: on blue it is brown and blue, with no green."""
+    brown, green, blue = np.array((110, 70, 40)), np.array((40, 220, 60)), np.array((0, 0, 255))
+    row = np.clip((np.arange(400) - 190) / 16, 0, 1).astype(np.float32)
+    share = np.repeat(row[None], 300, axis=0)
+    rgb = np.round(share[..., None] * brown + (1 - share[..., None]) * green).astype(np.uint8)
+    composer = BackgroundComposer(Background(kind=BackgroundKind.COLOR, color="#0000ff"), width=400, height=300)
+    out = composer.compose(rgb, share)
+    expected = share[..., None] * brown + (1 - share[..., None]) * blue
+    assert np.abs(out[100:200] - expected[100:200]).max() < 20
+
+
 def test_transparent_picture_is_laid_on_exactly() -> None:
     share = np.linspace(0, 1, 64, dtype=np.float32)[None].repeat(96, 0)
     color = np.array((200, 100, 50))
