@@ -243,6 +243,8 @@ def _mouth_coefficients(state: MeshState, track: MouthTrack, index: int) -> Fiel
     teeth = float(track.teeth[index])
     natural = float(np.clip(state.rest_breadth / state.mouth.breadth, 0.8, 1.35))
     width = float(track.width[index]) * natural - 1
+    if width < 0:
+        width *= 1 + state.mouth.smile * float(np.clip(state.mouth.breadth - 0.95, 0, 0.35))
     strength = state.strength
     return np.array(
         [

@@ -204,6 +204,8 @@ def mouth_fields(frame: LipFrame, grid: Grid, outline: Field) -> tuple[Field, Fi
     zero = np.zeros_like(u)
     relax = -0.10 * frame.smile * narrow
     sink = 0.14 * frame.smile * np.exp(-((np.abs(u) - 1) ** 2) / 0.4 - ((v - line) ** 2) / 0.4)
+    unsmile = 1.4 * sink  # rounded lips leave no smile at the corners
+    pucker_up, pucker_down = pucker_up + unsmile, pucker_down + unsmile
     upper = [(relax, gap_up + sink), (zero, upper_open), (zero, upper_of_lower_open), (narrow, zero), (zero, pucker_up)]
     lower = [(relax, gap_down + sink), (zero, zero), (zero, lower_open), (narrow, zero), (zero, pucker_down)]
     upper.append((zero, teeth_up))
