@@ -33,6 +33,7 @@ def scripts(*, seconds: tuple[float, ...] = (6, 14), language: str = "en", **fac
         ("Get Your Copy on Amazon", "et Your Copy on Amazon"),
         ("Download on Google Play", "ownload on Google Play"),
         ("Shop the Spring sale", "hop the Spring sale"),
+        ("Enroll Today", "nroll today"),
         ("Get 20% Off With Code SAVE20", "et 20% Off With Code SAVE20"),
     ],
 )
@@ -95,7 +96,19 @@ def test_names_that_take_no_article_get_none(product):
 
 
 def test_a_kind_of_thing_after_one_name_gets_its_article():
-    assert all("the Nimbus mattress" in script for script in scripts(product="Nimbus mattress", benefits=("firm",)))
+    for product in ("Nimbus mattress", "Solstice yoga mat"):
+        assert all(f"the {product}" in script for script in scripts(product=product, benefits=("firm",)))
+
+
+def test_a_name_that_is_an_ordinary_word_is_a_name():
+    for script in scripts(product="Calm", benefits=("Calm your mind", "sleep stories")):
+        assert "our calm" not in script
+        assert " Calm your" not in script or ". Calm your" in script
+
+
+def test_verbs_agree_with_a_name_whose_number_nobody_knows():
+    for script in scripts(product="BrightBooks", benefits=("Send invoices in seconds", "Rolls up small")):
+        assert not re.search(r"(?i)BrightBooks send|(is|it's|are|they're)( also)? rolls", script), script
 
 
 def test_offer_and_price_come_before_secondary_benefits():
@@ -113,8 +126,10 @@ def test_a_script_does_not_end_with_the_bare_name():
 
 
 def test_what_the_product_did_gets_its_subject():
-    for script in scripts(product="Lumo", benefits=("Helped 10,000 women lose weight.", "Rated 4.8 stars")):
-        assert not re.search(r"[.!?] (Helped|Rated)", script), script
+    for script in scripts(
+        product="Lumo", benefits=("Helped 10,000 women lose weight.", "Rated 4.8 stars", "Sold 400 homes")
+    ):
+        assert not re.search(r"[.!?] (Helped|Rated|Sold)", script), script
 
 
 def test_nothing_is_linked_twice():

@@ -120,7 +120,7 @@ def _is_title_by_habit(words: Sequence[str], places: Mapping[int, str], names: N
     others = [word for index, word in enumerate(words) if index not in places and not is_name(word, names)]
     if not all(word[:1].isupper() or word in lexicon.TITLE_SMALL_WORDS for word in others if word[:1].isalpha()):
         return False
-    if not all(is_known(word.strip(_MARKS).lower()) or word.lower() in lexicon.NEVER_NAMES for word in others):
+    if not all(is_known(word.strip(_MARKS).lower()) or word.lower() in lexicon.NEVER_NAMES for word in others[1:]):
         return False
     for before, word in pairwise(words):
         if before.lower() in _BEFORE_PLACES and word[:1].isupper() and word.lower() not in lexicon.DETERMINERS:

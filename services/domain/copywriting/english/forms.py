@@ -50,7 +50,7 @@ def form_of(text: str) -> Form:
         return Form.ADDITION
     if _is_action(first, second):
         return Form.ACTION
-    if _is_predicate(first, second):
+    if _is_predicate(first, second, words[2] if len(words) > 2 else ""):
         return Form.PREDICATE
     if _is_quality(words):
         return Form.QUALITY
@@ -79,7 +79,8 @@ def _is_quality(words: list[str]) -> bool:
         and (words[1] in lexicon.DETERMINERS | lexicon.PREPOSITIONS or words[1] in ("daily", "late", "24/7"))
     ):
         return True
-    return len(words) <= 4 and _is_adjective(last)
+    acts = len(words) > 1 and first.endswith("s") and base_form(first) != first  # "rolls up small"
+    return len(words) <= 4 and _is_adjective(last) and not acts
 
 
 def _is_action(first: str, second: str) -> bool:
@@ -88,11 +89,12 @@ def _is_action(first: str, second: str) -> bool:
     return first in lexicon.VERBS and bool(second) and not second.endswith("ing")
 
 
-def _is_predicate(first: str, second: str) -> bool:
+def _is_predicate(first: str, second: str, third: str) -> bool:
     if first in ("is", "are", "has", "can", "does", "isn't", "doesn't", "won't", "will"):
         return True
     if first not in lexicon.PARTICIPLES and is_past(first):
-        return second[:1].isdigit() or second in lexicon.DETERMINERS or second in ("you", "me", "us", "thousands")
+        counts = third[:1].isdigit() and second not in lexicon.PREPOSITIONS  # "saved users 6 hours a month"
+        return counts or second[:1].isdigit() or second in lexicon.DETERMINERS or second in ("you", "me", "us")
     base = base_form(first)
     if base == first or not first.endswith("s"):
         return False

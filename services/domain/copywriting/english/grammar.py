@@ -16,7 +16,7 @@ from services.domain.copywriting.english.naming import holds_brand, naming_of
 from services.domain.copywriting.english.opening import open_script
 from services.domain.copywriting.english.phrases import Phrase, phrase_of
 from services.domain.copywriting.english.speaker import Speaker
-from services.domain.copywriting.english.words import is_known, is_plural, words_of
+from services.domain.copywriting.english.words import is_known, words_of
 from services.domain.copywriting.facts import Fact, FactRole
 from services.domain.copywriting.sentences import Sentence
 
@@ -38,7 +38,7 @@ class EnglishGrammar:
         )
         told = [fact for fact in facts if fact.role in _TOLD_AS_PHRASES]
         style = capitals_are_style(fact.text for fact in told)
-        plural = bool(is_plural(facts[0].text))
+        plural = naming_of(facts[0].text, None).is_plural
         self._phrases = {
             fact: _with_subject(
                 phrase_of(fact, style_capitals=style or fact.role not in _TOLD_AS_PHRASES, names=names), plural=plural

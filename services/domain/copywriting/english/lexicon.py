@@ -37,7 +37,7 @@ vanish visit wake wash wear weigh welcome whiten wick win wipe withstand work wo
 VERBS_OR_NOUNS: Final = _words("""
 age book care charge comfort control cover design dress drink drive end feature focus free fuel grip guard guide
 handle heat hike hint host light link lock love massage match mix order pack paint pair plan play plug power press
-print pump range rate refill repair report rest result return ride roast run scale seal shape shine ship shop sleep
+print pump range rate refill repair report rest result return ride roast roll run scale seal shape shine ship shop sleep
 slip smile sound spray stand start step stock store style support surprise time tone touch track trade train travel
 trim update upgrade view walk warm watch wrap zip
 """)
@@ -107,6 +107,7 @@ ethically featured fermented filled finished fitted formulated freshly grown han
 hand-woven handcrafted handmade handwoven hosted housed infused inspired knit known lined locally located loved made
 packed picked powered prepared printed produced proven rated ready recommended responsibly roasted run served set sewn
 shaped shipped sourced spun stitched suited surrounded sustainably tailored tested trusted used worn woven wrapped
+written
 """)
 
 MASS_NOUNS: Final = _words("""
@@ -121,6 +122,7 @@ privacy protection protein quality relief reporting retinol rice rubber security
 silicone silk skin skincare sleep soap software sound space speed stainless steel storage style suede sugar sunscreen
 support taste tea time titanium tracking training transparency uptime ventilation volume warmth water wellness wi-fi
 wifi wine wood wool wrapping yoga
+butter granola kombucha milk pizza tofu yoghurt yogurt
 """)
 
 COUNT_NOUNS: Final = _words("""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from services.domain.copywriting.english import lexicon
 from services.domain.copywriting.english.casing import mid_sentence
-from services.domain.copywriting.english.words import base_form, head_of, is_plural, words_of
+from services.domain.copywriting.english.words import head_of, is_plural, words_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,10 +65,9 @@ def naming_of(product: str, brand: str | None) -> Naming:
 def _takes_article(product: str) -> bool:
     """Whether a name of the thing's kind ends ``product`` after one name: "Nimbus mattress", not "Oatly oat milk"."""
     head = head_of(words_of(product))
-    counted = head in lexicon.COUNT_NOUNS or base_form(head) in lexicon.COUNT_NOUNS
     second = product.split()[1]
     one_name = not second[:1].isupper() and second != "&"
-    return (counted or head.split("-")[-1] in lexicon.COUNT_NOUNS) and one_name and not _stands_alone(product)
+    return head not in lexicon.MASS_NOUNS and one_name and not _stands_alone(product)
 
 
 def _stands_alone(product: str) -> bool:
@@ -97,6 +96,8 @@ def _is_description(product: str) -> bool:
     if first != first.capitalize():
         return False
     known = first.lower()
+    if len(words) == 1 and known in lexicon.ADJECTIVES:
+        return False  # "Calm"
     listed = lexicon.ADJECTIVES | lexicon.MASS_NOUNS | lexicon.COUNT_NOUNS | lexicon.PARTICIPLES
     if known in listed or known.removesuffix("s") in listed:
         return True

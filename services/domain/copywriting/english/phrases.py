@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from services.domain.copywriting.english import lexicon
 from services.domain.copywriting.english.casing import (
@@ -16,6 +17,8 @@ from services.domain.copywriting.english.casing import (
 from services.domain.copywriting.english.forms import Form, form_of
 from services.domain.copywriting.english.words import head_of, is_plural, words_of
 from services.domain.copywriting.facts import Fact, FactRole
+
+_UNITS: Final = ("minute", "hour", "day", "night", "week", "month", "year", "step")  # "a 3 week battery"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,4 +56,6 @@ def _needs_article(words: list[str]) -> bool:
     first, head = words[0], head_of(words)
     if first in lexicon.DETERMINERS or first.endswith("'s") or is_plural(" ".join(words)):
         return False
-    return head in lexicon.COUNT_NOUNS and not (first[0].isdigit() and first.isdigit())
+    if first.isdigit() and (first == "1" or words[1] not in _UNITS):
+        return False
+    return head in lexicon.COUNT_NOUNS

@@ -51,7 +51,9 @@ def base_form(verb: str) -> str:
 
 
 def is_past(word: str) -> bool:
-    """Whether ``word`` is the regular past of a listed verb: "helped", "saved", "tried", "stopped"."""
+    """Whether ``word`` is the past of a listed verb: "helped", "saved", "tried", "stopped"."""
+    if word in ("found", "gave", "grew", "kept", "led", "sent", "sold", "taught", "won"):
+        return True
     stem = word.removesuffix("ed")
     candidates = (stem, stem + "e", stem[:-1] + "y", stem[:-1] if stem[-1:] == stem[-2:-1] else stem)
     return stem != word and any(candidate in lexicon.VERBS for candidate in candidates)
