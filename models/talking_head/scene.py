@@ -17,6 +17,7 @@ from models.perception.faces import FaceFinder, choose_face
 from models.perception.person import person_matte
 from models.talking_head.face_track import FaceTrack, require_face, track_face
 from models.talking_head.mesh.engine import MeshRenderer, MeshState
+from models.talking_head.mesh.lips import is_wide_open
 from models.talking_head.tracks import HeadTrack, MouthTrack
 from models.video.background import BackgroundComposer
 from models.video.framing import FramePlan, HeadBox, head_box, plan_frame
@@ -38,11 +39,20 @@ _LOWER_LIP: Final = 17  # of the mesh: the lower edge of the lower lip
 _JAW_DROP: Final = 0.05  # how far lips and chin go down in speech, of the face's height
 _CUT_SHARE: Final = 0.03  # of the film's longer side, over which a person whom the source cuts fades out
 _MOST_SHARE: Final = 0.35  # of the source's area
+_WIDE_SHARE: Final = 0.1  # of a video's frames; fewer are over before one looks
+_WIDE_IN_VIDEO: Final = (
+    "The mouth is wide open in {share} % of the source frames: a video of someone silent gives a better film."
+)
 _WARNINGS: Final[Mapping[str, str]] = {
     "turned_face": "The face is turned away by more than 25 degrees: its motion was softened.",
     "mouth_wide_open": "The mouth is wide open in the picture: a picture with a closed mouth gives a better film.",
-    "small_face": "The face is small: lips and teeth have few pixels. A closer picture gives a better film.",
 }
+# Faces are told small by their size in the source and in the film, not by the renderer, which sees the film alone.
+_SMALL_FACE_PX: Final = 80
+_SMALL_IN_SOURCE: Final = "The face is small: lips and teeth have few pixels. A closer picture gives a better film."
+_SMALL_IN_FILM: Final = (
+    "The face is small in a film of this size: lips and teeth have few pixels. Ask for a larger height_px."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +142,7 @@ class PictureScene:
         self.size = (frame.shape[1], frame.shape[0] * 2 // 3)
         self.face_rows = _rows([landmarks])
         self.num_faces, self.face = num_faces, face
-        self.notes = (*notes, *(_WARNINGS[code] for code in self._state.warnings))
+        self.notes = (*notes, *(_WARNINGS[code] for code in self._state.warnings if code in _WARNINGS))
 
     @property
     def region(self) -> tuple[int, int, int, int]:
@@ -164,8 +174,12 @@ class VideoScene:
         notes = [*source.notes, *plan.notes]
         if track.num_faces > 1:
             notes.append(_chosen(track.num_faces, track.face))
+        notes += _size_notes(track.middle(), plan)
         if track.num_faceless:
             notes.append(f"{track.num_faceless} of {source.num_frames} source frames show no face and were left as is.")
+        wide = sum(landmarks is not None and is_wide_open(landmarks) for landmarks in track.landmarks)
+        if wide >= _WIDE_SHARE * len(track.landmarks):
+            notes.append(_WIDE_IN_VIDEO.format(share=round(100 * wide / len(track.landmarks))))
         self.notes = tuple(notes)
 
     def frames(self, mouth: MouthTrack, head: HeadTrack) -> Iterator[Frame]:
@@ -212,6 +226,7 @@ def _picture_scene(source: PictureSource, settings: FilmSettings) -> PictureScen
     notes = [*source.notes, *plan.notes]
     if len(faces) > 1:
         notes.append(_chosen(len(faces), face))
+    notes += _size_notes(landmarks, plan)
     if composer.needs_matte:
         if source.alpha is not None:
             alpha = plan.apply_mask(np.divide(source.alpha, 255, dtype=np.float32))
@@ -298,6 +313,13 @@ def _rows(faces: Sequence[FaceLandmarks]) -> FaceRows:
         lip_bottom=max(float(row[_LOWER_LIP]) + drop for row, drop in zip(rows, drops, strict=True)),
         chin=max(float(row.max()) + drop for row, drop in zip(rows, drops, strict=True)),
     )
+
+
+def _size_notes(landmarks: FaceLandmarks, plan: FramePlan) -> list[str]:
+    """What to do about a face of few pixels: in the source, or only because the film is small."""
+    if landmarks.width < _SMALL_FACE_PX:
+        return [_SMALL_IN_SOURCE]
+    return [_SMALL_IN_FILM] if landmarks.width * plan.scale < _SMALL_FACE_PX else []
 
 
 def _composer(settings: FilmSettings, plan: FramePlan) -> BackgroundComposer:

@@ -250,10 +250,7 @@ def plan_frame(
         )
     if settings.height_px is not None and height != settings.height_px:
         notes.append(f"Video needs even sides: {settings.height_px} became {height} pixels high.")
-    if crop_width > source_size[0] or crop_height > source_size[1]:
-        notes.append(
-            "The source is too narrow for this aspect without cutting the head: its blurred edges fill the rest."
-        )
+    notes += _extension_notes(source_size, (crop_width, crop_height))
     return FramePlan(
         left=left,
         top=top,
@@ -265,6 +262,18 @@ def plan_frame(
         source_height=source_size[1],
         notes=tuple(notes),
     )
+
+
+def _extension_notes(source_size: tuple[int, int], crop: tuple[int, int]) -> list[str]:
+    """Why the frame shows more than the source, if it does: the side on which the source has too little."""
+    is_narrow, is_low = crop[0] > source_size[0], crop[1] > source_size[1]
+    if not is_narrow and not is_low:
+        return []
+    what = "small" if is_narrow and is_low else "narrow" if is_narrow else "low"
+    return [
+        f"The source is too {what} for this aspect without cutting the head: its blurred edges, or the new background, "
+        "fill the rest."
+    ]
 
 
 def _require_limits(settings: FrameSettings) -> None:

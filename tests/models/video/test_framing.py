@@ -102,6 +102,14 @@ def test_too_narrow_source_is_extended_not_cut_and_told() -> None:
     assert np.abs(frame.astype(int) - (40, 90, 200)).max() <= 1
 
 
+def test_note_names_the_side_on_which_the_source_has_too_little() -> None:
+    low = plan((508, 504), head_at(254, 250, 500), Aspect.PORTRAIT)
+    assert low.crop_height > 504 >= 0
+    assert low.crop_width <= 508
+    assert any("too low" in note for note in low.notes)
+    assert not any("too narrow" in note for note in low.notes)
+
+
 def test_with_a_new_background_the_lower_edge_of_the_source_is_that_of_the_film() -> None:
     size, head = (500, 500), head_at(250, 240, 460)
     made = plan_frame(size, head, FrameSettings(aspect=Aspect.PORTRAIT), stands_on_edge=True)
