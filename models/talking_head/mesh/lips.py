@@ -25,7 +25,8 @@ _USUAL_HALF_MOUTH: Final = 0.275
 _CLOSED_GAP, _OPEN_GAP = 0.085, 0.14  # inner lip distance at which a source mouth counts as closed, as open
 _LEAST_INSET_PX: Final = 0.8  # of the lips' edges: less leaves specks of teeth on the closed lips of small faces
 _CHIN_FOLLOWS: Final = 0.78
-WIDE_OPEN_GAP: Final = 0.55
+WIDE_OPEN_GAP: Final = 0.55  # of a still
+_SPEAKING_WIDE_GAP: Final = 0.7  # broad smiles, which close well, reach .66
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,9 +75,9 @@ class LipFrame:
 
 
 def is_wide_open(landmarks: FaceLandmarks) -> bool:
-    """Whether closing this mouth costs lip and chin some of their shape."""
+    """Whether a mouth in a video speaks or laughs so openly that closing it costs lips and chin some of their shape."""
     points = landmarks.points
-    return float(np.linalg.norm(points[13] - points[14])) > WIDE_OPEN_GAP * _half_mouths(points)[2]
+    return float(np.linalg.norm(points[13] - points[14])) > _SPEAKING_WIDE_GAP * _half_mouths(points)[2]
 
 
 def _half_mouths(points: Field) -> tuple[float, float, float]:
