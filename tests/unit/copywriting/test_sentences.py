@@ -38,7 +38,7 @@ def scripts(*, seconds: tuple[float, ...] = (6, 14), language: str = "en", **fac
     ],
 )
 def test_call_to_action_keeps_its_words(given, spoken):
-    for script in scripts(product="Calmly", benefits=("helps you relax",), call_to_action=given):
+    for script in scripts(product="Calmly", benefits=("helps you relax",), call_to_action=given, seconds=(6,)):
         assert spoken in script
 
 
@@ -56,7 +56,7 @@ def test_product_and_brand_keep_their_capitals_in_benefits():
     ],
 )
 def test_no_question_is_made_of_an_auxiliary_or_a_past(audience):
-    for script in scripts(product="Calmly", audience=audience, benefits=("helps you relax",)):
+    for script in scripts(product="Calmly", audience=audience, benefits=("helps you relax",), seconds=(10,)):
         assert "Do you" not in script
 
 
