@@ -1,7 +1,7 @@
 """Draws the pictures of the documents: ``python docs/pictures.py``.
 
 ``images/demo.jpg``: what the demo's presenter says, at five moments of ``out/demo.mp4``; the demo is made if it is not
-there. The presenter is the built-in Vera (MIT, see ../NOTICE).
+there. The presenter is the built-in Tom (MIT, see ../NOTICE).
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ _NAMES: Final = {
 
 def demo(
     out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where the files go.")] = Path("out"),
-    presenter: Annotated[str, typer.Option(help="A built-in avatar.")] = "avatar-vera",
-    voice: Annotated[str, typer.Option(help="A voice of `spokesmodel voices`.")] = "en-us+f3",
+    presenter: Annotated[str, typer.Option(help="A built-in avatar.")] = "avatar-tom",
+    voice: Annotated[str, typer.Option(help="A voice of `spokesmodel voices`.")] = "piper-joe",
     state_dir: StateDir = None,
     as_json: AsJson = False,
 ) -> None:
