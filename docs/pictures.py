@@ -52,7 +52,7 @@ def main() -> None:
     font = ImageFont.truetype(str(Path(manimgx_fonts.__file__).parent / "NotoSans[wght].ttf"), 19)
     for index, (frame, (_, text)) in enumerate(zip(frames(VIDEO, [t for t, _ in chosen]), chosen, strict=True)):
         width, height = frame.size
-        top = round(0.16 * height)
+        top = round(0.02 * height)
         tile = frame.crop((0, top, width, top + width)).resize((TILE, TILE), Image.Resampling.LANCZOS)
         sheet.paste(tile, (index * TILE, 0))
         lines = _wrapped(text, font, TILE - 24)
