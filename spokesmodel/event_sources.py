@@ -28,6 +28,7 @@ from spokesmodel.bell import Bell
 _log: Final = logging.getLogger("spokesmodel.runner")
 _POLL_S: Final = 0.5  # for what rings no bell: delays that end, rows that another process wrote
 _PAUSE_AFTER_ERROR_S: Final = 1.0
+_LONGEST_REST_S: Final = 0.1
 _MAX_DELAY_S: Final = 60.0
 _AGAIN_S: Final = (0.02, 0.05, 0.1, 0.2, 0.4)
 
@@ -86,6 +87,7 @@ class Source:
     def _loop(self) -> None:
         while not self._stopping.is_set():
             seen = self._bell.rings
+            started = time.monotonic()
             try:
                 worked = self.serve()
             except Exception as error:
@@ -94,6 +96,9 @@ class Source:
                 continue
             if not worked:
                 self._bell.wait(seen, self._poll_s)
+            else:
+                # Requests come first: under load a source leaves them as much time as it takes.
+                self._stopping.wait(min(time.monotonic() - started, _LONGEST_REST_S))
 
 
 class StepSource(Source):
