@@ -41,6 +41,7 @@ from services.domain.video import SubtitleMode
 
 Samples = NDArray[np.float32]
 
+_NO_SPEECH: Final = "No speech was heard in the sound: the mouth stays closed."
 _NOTHING_HEARD: Final = (
     "There are no subtitles: no speech was heard in the recording that the transcript could be laid on."
 )
@@ -168,7 +169,11 @@ def make_video(
     if sound.text:
         files["script"] = out_dir / "script.txt"
         files["script"].write_text(sound.text, encoding="utf-8", newline="")
-    return FilmResult(files=files, facts=_facts(storyboard, scene, sound, facts, cues), usage=_usage(storyboard, facts))
+    return FilmResult(
+        files=files,
+        facts=_facts(storyboard, scene, sound, mouth, facts, cues),
+        usage=_usage(storyboard, facts),
+    )
 
 
 def speak(inputs: FilmInputs, *, on_progress: Callable[[float], None] = lambda fraction: None) -> SpokenSound:
@@ -288,9 +293,11 @@ def _write_subtitles(out_dir: Path, cues: list[Cue]) -> dict[str, Path]:
 
 
 def _facts(
-    storyboard: Storyboard, scene: Scene, sound: SpokenSound, video: VideoFacts, cues: list[Cue]
+    storyboard: Storyboard, scene: Scene, sound: SpokenSound, mouth: MouthTrack, video: VideoFacts, cues: list[Cue]
 ) -> dict[str, Any]:
     warnings = [*scene.notes, *sound.notes]
+    if not mouth.speaking.any():
+        warnings.append(_NO_SPEECH)
     if storyboard.subtitles is not SubtitleMode.NONE and not cues:
         warnings.append(_NOTHING_HEARD if sound.text else NO_WORD_TIMES)
     script = storyboard.speech.script

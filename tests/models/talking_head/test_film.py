@@ -190,6 +190,13 @@ def test_a_silent_recording_is_told_to_have_no_subtitles(
     assert any(says in warning for warning in quiet.facts["warnings"])
 
 
+def test_a_silent_recording_is_told_to_hold_no_speech(tmp_path: Path, portrait: Path) -> None:
+    silent = film(tmp_path / "silent", portrait, write_sound(tmp_path / "silent.wav", 0.4))
+    spoken = film(tmp_path / "spoken", portrait)
+    assert any(warning.startswith("No speech was heard") for warning in silent.facts["warnings"])
+    assert not any(warning.startswith("No speech was heard") for warning in spoken.facts["warnings"])
+
+
 @pytest.mark.parametrize("aspect", [Aspect.PORTRAIT, Aspect.SQUARE, Aspect.TALL, Aspect.LANDSCAPE])
 def test_every_aspect_shows_the_whole_face(
     tmp_path: Path, portrait: Path, aspect: Aspect, face_box: Callable[[NDArray[np.uint8]], tuple[int, int, int, int]]
