@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from models.perception.bounded import bounded
 from models.perception.detector import FaceDetector, distinct
 from models.perception.face import FaceBox, FaceLandmarks
 from models.perception.landmarker import Crop, Landmarker, crop_of_box, crop_of_points, landmarks_of
@@ -40,7 +41,7 @@ class FaceFinder:
 
     def find(self, picture_rgb: Picture) -> list[FaceBox]:
         """The faces from left to right, in pixels of ``picture_rgb`` (uint8, (height, width, 3))."""
-        small, scale = _bounded(picture_rgb)
+        small, scale = bounded(picture_rgb, _WORKING_SIZE_PX)
         verified = []
         for box in self._detector.candidates(small):
             face = self._verified(small, box)
@@ -127,18 +128,6 @@ def choose_face(faces: Sequence[FaceBox], face: int | None) -> int:
             param="presenter",
         )
     return index
-
-
-def _bounded(picture_rgb: Picture) -> tuple[Picture, float]:
-    """The picture with at most ``_WORKING_SIZE_PX`` on its long side, and the scale that was applied."""
-    import cv2
-
-    height, width = picture_rgb.shape[:2]
-    scale = min(1.0, _WORKING_SIZE_PX / max(height, width))
-    if scale == 1.0:
-        return picture_rgb, scale
-    size = (max(1, round(width * scale)), max(1, round(height * scale)))
-    return np.asarray(cv2.resize(picture_rgb, size, interpolation=cv2.INTER_AREA), np.uint8), scale
 
 
 def _plausible(points: NDArray[np.float32], crop: Crop) -> bool:

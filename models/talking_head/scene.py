@@ -12,6 +12,7 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from models.perception.bounded import bounded
 from models.perception.face import FaceLandmarks
 from models.perception.faces import FaceFinder, choose_face
 from models.perception.person import person_matte
@@ -271,7 +272,7 @@ def _picture_matte(source_rgb: Frame, rgb: Frame, plan: FramePlan, composer: Bac
         plan.is_extended and not composer.has_new_background
     ):
         return _matte(rgb, plan, composer)
-    small, scale = _bounded(source_rgb)
+    small, scale = bounded(source_rgb, _HEAD_SEARCH_PX)
     left, top, right, bottom = window
     x0, y0 = max(0, plan.left) * scale, max(0, plan.top) * scale
     x1 = min(plan.source_width, plan.left + plan.crop_width) * scale
@@ -280,18 +281,6 @@ def _picture_matte(source_rgb: Frame, rgb: Frame, plan: FramePlan, composer: Bac
     matte = np.zeros(rgb.shape[:2], np.float32)
     matte[top:bottom, left:right] = resized(part, right - left, bottom - top)
     return np.asarray(matte * plan.edge_fade(_CUT_SHARE), np.float32)
-
-
-def _bounded(rgb: Frame) -> tuple[Frame, float]:
-    """The picture at a bounded size, and how much smaller it is: a matte of 16 MP takes 600 MB."""
-    import cv2
-
-    height, width = rgb.shape[:2]
-    scale = min(1.0, _HEAD_SEARCH_PX / max(height, width))
-    if scale == 1.0:
-        return rgb, 1.0
-    small = cv2.resize(rgb, (max(1, round(width * scale)), max(1, round(height * scale))), interpolation=cv2.INTER_AREA)
-    return np.asarray(small, np.uint8), scale
 
 
 def _planned(source_size: tuple[int, int], head: HeadBox | None, settings: FilmSettings) -> FramePlan:
@@ -341,7 +330,7 @@ def _composer(settings: FilmSettings, plan: FramePlan) -> BackgroundComposer:
 
 def _head_with_hair(rgb: Frame, landmarks: FaceLandmarks) -> HeadBox:
     """Where the head is in a picture of any size, looked for in one of bounded size."""
-    small, scale = _bounded(rgb)
+    small, scale = bounded(rgb, _HEAD_SEARCH_PX)
     points = (landmarks.points * np.float32(scale)).astype(np.float32)
     head = head_box(replace(landmarks, points=points), person_matte(small))
     return HeadBox(**{side: getattr(head, side) / scale for side in ("left", "top", "right", "bottom", "eye_y")})
