@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import resource
 import statistics
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+
+from models.serving import cpu_time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,12 +31,12 @@ class Row:
 
 
 def cpu_seconds(work: Callable[[], object], *, repetitions: int = 5) -> tuple[float, float, float]:
-    """Median, least and most CPU-seconds (user and system, children that ended included) of ``work``."""
+    """Median, least and most CPU-seconds of ``work``, helper processes included, running or ended."""
     taken = []
     for _ in range(repetitions):
-        before = _cpu_now()
+        before = cpu_time.cpu_seconds()
         work()
-        taken.append(_cpu_now() - before)
+        taken.append(cpu_time.cpu_seconds() - before)
     return statistics.median(taken), min(taken), max(taken)
 
 
@@ -49,8 +50,3 @@ def peak_memory_mb() -> float:
         fields = dict(line.split(":", 1) for line in status.read_text().splitlines())
         return int(fields["VmHWM"].split()[0]) * 1024 / 1e6
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
-
-
-def _cpu_now() -> float:
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + children.ru_utime + children.ru_stime

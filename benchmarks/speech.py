@@ -5,16 +5,14 @@ Engines run in helper processes; their CPU time is read from the processes thems
 
 from __future__ import annotations
 
-import os
 import statistics
 import subprocess
 import sys
 import time
 
-import psutil  # type: ignore[import-untyped]
-
 from benchmarks.measure import Row
 from models import weights
+from models.serving.cpu_time import cpu_seconds
 from models.speech import piper, synthesizer
 from models.speech.normalize import speakable
 from models.speech.voices import sample
@@ -34,24 +32,15 @@ NUMBERS = "On 11/30/2025 we sold 1,500 units at $19.99 each, 50% more than in 20
 MINUTE_OF_TEXT = "Meet the new spring collection, made for bold people and busy days, from Monday to Friday. " * 10
 
 
-def cpu_with_helpers_s() -> float:
-    """CPU-seconds of this process and of its helpers, their finished forks included."""
-    taken = time.process_time()
-    for child in psutil.Process(os.getpid()).children():
-        times = child.cpu_times()
-        taken += times.user + times.system + times.children_user + times.children_system
-    return taken
-
-
 def cpu_per_second(voice_id: str, text: str, *, repetitions: int = 5, pitch: float = 0.0) -> tuple[float, float]:
     """Median CPU-seconds per second of sound, warm, and the seconds of sound."""
     voice = VoiceSettings(voice_id=voice_id, pitch=pitch)
     duration_s = synthesizer(voice_id).synthesize(text, voice).duration_s
     taken = []
     for _ in range(repetitions):
-        before = cpu_with_helpers_s()
+        before = cpu_seconds()
         synthesizer(voice_id).synthesize(text, voice)
-        taken.append((cpu_with_helpers_s() - before) / duration_s)
+        taken.append((cpu_seconds() - before) / duration_s)
     return statistics.median(taken), duration_s
 
 
