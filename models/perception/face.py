@@ -46,8 +46,3 @@ class FaceLandmarks:
     def width(self) -> float:
         """Distance between the cheek outlines (points 234 and 454), pixels."""
         return float(np.linalg.norm(self.points[454, :2] - self.points[234, :2]))
-
-    @property
-    def mouth_width(self) -> float:
-        """Distance between the mouth corners (points 61 and 291), pixels."""
-        return float(np.linalg.norm(self.points[291, :2] - self.points[61, :2]))

@@ -68,11 +68,6 @@ def new_frame(width: int, height: int) -> Pixels:
     return frame
 
 
-def rgb_to_yuv444(rgb: Pixels) -> Pixels:
-    """``rgb`` (h, w, 3) as Y, U, V per pixel, same shape: for patches whose chroma is reduced later."""
-    return cv2.transform(rgb, _TO_YUV)  # type: ignore[return-value]
-
-
 def rgb_to_i420(rgb: Pixels) -> Pixels:
     """``rgb`` (h, w, 3), both sides even, as a new I420 frame; each chroma sample is the mean of its four pixels."""
     height, width = rgb.shape[:2]
