@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import secrets
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Final
 
 from services.domain.errors import InvalidRequest
 from services.ports.catalogue import AvatarCatalogue, VoiceCatalogue
@@ -22,6 +20,8 @@ from services.ports.uploads import UploadStore
 from services.ports.usage import UsageStore
 from services.ports.webhooks import DeliveryLog, WebhookSender
 from services.settings import Settings
+
+_PROFILES: Final = ("local", "aws")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,71 +59,13 @@ def bootstrap(settings: Settings | None = None, **replacements: Any) -> Services
         Unavailable: A store cannot be opened.
     """
     settings = settings or Settings.from_environment(os.environ)
-    if settings.profile != "local":
-        raise InvalidRequest(f"Profile {settings.profile!r} is not known; known: local.", code="unknown_profile")
-    if not settings.signing_secret and "objects" not in replacements:
-        settings = replace(settings, signing_secret=_own_secret(settings.state_dir))
+    if settings.profile not in _PROFILES:
+        known = ", ".join(_PROFILES)
+        raise InvalidRequest(f"Profile {settings.profile!r} is not known; known: {known}.", code="unknown_profile")
+    wiring = import_module(f"services.adapters.{settings.profile}.wiring")  # late: importing a handler stays cheap
+    settings = wiring.complete(settings, replacements)
     parts = dict(replacements)
-    for name, make in _local_adapters(settings, parts).items():
+    for name, make in wiring.adapters(settings, parts).items():
         if name not in parts:
             parts[name] = make()
     return Services(settings=settings, **parts)
-
-
-def _local_adapters(settings: Settings, parts: Mapping[str, Any]) -> Mapping[str, Callable[[], Any]]:
-    """Makers in the order of their needs; adapters are imported here so that importing a handler stays cheap."""
-    from services.adapters.local.avatars import SqliteAvatarCatalogue
-    from services.adapters.local.clock import SystemClock
-    from services.adapters.local.deliveries import SqliteDeliveryLog
-    from services.adapters.local.engine import SqliteEngine
-    from services.adapters.local.idempotency import SqliteIdempotencyStore
-    from services.adapters.local.jobs import SqliteJobStore
-    from services.adapters.local.links import LinkSigner
-    from services.adapters.local.objects import FileObjectStore
-    from services.adapters.local.tenants import SqliteTenantStore
-    from services.adapters.local.uploads import SqliteUploadStore
-    from services.adapters.local.usage import SqliteUsageStore
-    from services.adapters.local.voices import LocalVoiceCatalogue
-    from services.adapters.local.webhooks import HttpWebhookSender
-
-    state = settings.state_dir
-
-    def objects() -> FileObjectStore:
-        links = LinkSigner(secret=settings.signing_secret, public_url=settings.public_url, clock=parts["clock"])
-        return FileObjectStore(state / "objects", links=links)
-
-    return {
-        "clock": SystemClock,
-        "jobs": lambda: SqliteJobStore(state / "jobs.sqlite", clock=parts["clock"]),
-        "objects": objects,
-        "engine": lambda: SqliteEngine(
-            state / "engine.sqlite", clock=parts["clock"], num_instances=settings.num_workers
-        ),
-        "uploads": lambda: SqliteUploadStore(state / "uploads.sqlite"),
-        "avatars": lambda: SqliteAvatarCatalogue(state / "avatars.sqlite"),
-        "voices": LocalVoiceCatalogue,
-        "tenants": lambda: SqliteTenantStore(state / "tenants.sqlite"),
-        "usage": lambda: SqliteUsageStore(state / "usage.sqlite"),
-        "idempotency": lambda: SqliteIdempotencyStore(state / "idempotency.sqlite", clock=parts["clock"]),
-        "deliveries": lambda: SqliteDeliveryLog(state / "deliveries.sqlite"),
-        "webhook_sender": lambda: HttpWebhookSender(allow_private=settings.allow_private_callbacks),
-    }
-
-
-def _own_secret(state_dir: Path) -> str:
-    """The secret that signs this machine's links: made at first use, then kept in the state folder."""
-    path = state_dir / "signing.secret"
-    try:
-        return path.read_text()
-    except FileNotFoundError:
-        state_dir.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
-    draft.touch(mode=0o600)
-    draft.write_text(secrets.token_urlsafe(32))
-    try:
-        path.hardlink_to(draft)  # atomic, and fails when another process was first
-    except FileExistsError:
-        pass
-    finally:
-        draft.unlink()
-    return path.read_text()

@@ -26,7 +26,21 @@ class Settings:
         signing_secret: Signs those links; made at first start on one machine, a secret's value on AWS.
         max_step_tries: Failed tries of preparing or dispatching after which the job fails.
         engine_memory_bytes: What one engine process may allocate; 0 sets no limit.
-        allow_private_callbacks: Let webhooks call this machine and private networks; for development only.
+        allow_private_callbacks: Let webhooks and fetches reach this machine and private networks; for development only.
+        require_consent: Refuse uploaded faces without a consent on record or a declaration that nobody real is shown.
+        table_prefix: AWS: the tables are called this and ``jobs``, ``tenants`` and so on.
+        bucket: AWS: where every object lives.
+        prepare_queue_url: AWS: the queues' addresses; ``engine_queue_url`` hears engines, ``work_queue_url`` feeds
+            workers where ``inference`` is ``queue``.
+        inference: AWS: ``sagemaker`` (asynchronous endpoint) or ``queue`` (the same container as a queue's worker).
+        endpoint_name: AWS: the video engine's endpoint.
+        engine_concurrency: Attempts that one instance runs at once.
+        engine_instances: Workers that serve the work queue; with ``sagemaker`` the endpoint itself is asked.
+        engine_role_arn: AWS: assumed by the engine for one attempt, with a session policy for that job's objects.
+        bedrock_model_id: Writes scripts; empty leaves them to the copy grammar.
+        polly: Offer Amazon Polly's neural voices.
+        signing_key_id: KMS key that signs Content Credentials; empty uses a key made on this machine.
+        certificate_secret: Name of the secret with that key's certificate chain, PEM.
     """
 
     profile: str = "local"
@@ -51,6 +65,32 @@ class Settings:
     max_webhook_tries: int = 8
     num_workers: int = 1
     engine_memory_bytes: int = 4 * 1024**3
+
+    require_consent: bool = True
+    requests_per_s: float = 50.0
+    request_burst: int = 200
+    max_queued_jobs: int = 1000
+    max_batch_rows: int = 50_000
+    batch_window: int = 200
+    job_retention_days: int = 90
+
+    table_prefix: str = ""
+    bucket: str = ""
+    prepare_queue_url: str = ""
+    dispatch_queue_url: str = ""
+    notify_queue_url: str = ""
+    batch_queue_url: str = ""
+    engine_queue_url: str = ""
+    work_queue_url: str = ""
+    inference: str = "queue"
+    endpoint_name: str = ""
+    engine_concurrency: int = 1
+    engine_instances: int = 1
+    engine_role_arn: str = ""
+    bedrock_model_id: str = ""
+    polly: bool = False
+    signing_key_id: str = ""
+    certificate_secret: str = ""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:

@@ -1,0 +1,104 @@
+"""A batch: many creations asked for in one file, each row with its own outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from services.domain.engine import EngineKind, Failure
+
+
+class BatchState(StrEnum):
+    QUEUED = "queued"  # its file is still to be read
+    PROCESSING = "processing"
+    PAUSED = "paused"
+    SUCCEEDED = "succeeded"  # every row has ended, whatever each one's outcome
+    FAILED = "failed"  # the file itself cannot be used
+    CANCELED = "canceled"
+
+    @property
+    def is_final(self) -> bool:
+        return self in (BatchState.SUCCEEDED, BatchState.FAILED, BatchState.CANCELED)
+
+
+class BatchStep(StrEnum):
+    """What must happen to the batch next; the row is the outbox, as a job's is."""
+
+    VALIDATE = "validate"
+    FAN_OUT = "fan_out"  # submit the next rows, take in what has ended
+    NONE = "none"
+
+
+class RowState(StrEnum):
+    INVALID = "invalid"  # never submitted; ``faults`` say why
+    PENDING = "pending"
+    SUBMITTED = "submitted"  # a job runs it
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELED = "canceled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowFault:
+    """One thing wrong with one row. ``column`` as the file names it, None for the whole row."""
+
+    column: str | None
+    code: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchRow:
+    """A line of the file.
+
+    Attributes:
+        number: 1 for the first row of data (a CSV's header is not counted).
+        request: The creation's body as the API would take it; empty for an invalid row.
+        external_id: The client's own name of the row, from the column ``id``.
+        tries: Jobs made for this row so far.
+    """
+
+    batch_id: str
+    number: int
+    state: RowState
+    request: Mapping[str, Any] = field(default_factory=dict)
+    external_id: str | None = None
+    faults: tuple[RowFault, ...] = ()
+    job_id: str | None = None
+    tries: int = 0
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """The batch row.
+
+    Attributes:
+        kind: What every row creates.
+        file_key: The file as sent.
+        counts: Number of rows by state.
+        available_at: The step is not served before this time.
+    """
+
+    id: str
+    tenant_id: str
+    kind: EngineKind
+    file_key: str
+    media_type: str
+    created_at: datetime
+    updated_at: datetime
+    available_at: datetime
+    name: str = ""
+    state: BatchState = BatchState.QUEUED
+    step: BatchStep = BatchStep.VALIDATE
+    step_tries: int = 0
+    counts: Mapping[str, int] = field(default_factory=dict)
+    estimate: Mapping[str, float] = field(default_factory=dict)
+    finished_at: datetime | None = None
+    failure: Failure | None = None
+    callback_url: str | None = None
+    callback_id: str | None = None
+    version: int = 0

@@ -1,0 +1,58 @@
+"""Where batches and their rows live."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from services.domain.batch import Batch, BatchRow, RowState
+from services.ports.jobs import Page
+
+
+class BatchStore(Protocol):
+    """Batches with optimistic concurrency and leases, as ``JobStore`` has them; rows by number."""
+
+    def add(self, batch: Batch) -> None:
+        """Raises:
+        Conflict: ``batch_exists``.
+        """
+        ...
+
+    def get(self, batch_id: str) -> Batch:
+        """Raises:
+        NotFound: ``batch_not_found``.
+        """
+        ...
+
+    def save(self, batch: Batch) -> Batch:
+        """Store ``batch`` if the stored version is ``batch.version``; ends any claim on it.
+
+        Raises:
+            Conflict: ``stale_batch``.
+            NotFound: ``batch_not_found``.
+        """
+        ...
+
+    def delete(self, batch_id: str) -> None:
+        """Remove the batch and its rows; removing what is not there is no error."""
+        ...
+
+    def list(self, tenant_id: str, *, cursor: str | None = None, limit: int = 50) -> Page[Batch]: ...
+
+    def claim(self, *, limit: int, lease_s: float, due_for_s: float = 0.0) -> Sequence[Batch]:
+        """Batches whose step has been due for ``due_for_s`` and is unclaimed; an expired claim counts as a try."""
+        ...
+
+    def release(self, batch_id: str, *, delay_s: float) -> None:
+        """End a claim after a failed try; no effect when there is none."""
+        ...
+
+    def put_rows(self, rows: Sequence[BatchRow]) -> None:
+        """Write rows, in place of those with the same batch and number."""
+        ...
+
+    def rows(
+        self, batch_id: str, *, state: RowState | None = None, after: int = 0, limit: int = 100
+    ) -> Sequence[BatchRow]:
+        """Rows in order of number, those behind number ``after`` only."""
+        ...

@@ -1,0 +1,42 @@
+"""The consent register."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+
+from services.domain.consent import Consent
+from services.ports.jobs import Page
+
+
+class ConsentStore(Protocol):
+    """Consents, and what was made under each, so that a subject's traces can be found and deleted."""
+
+    def add(self, consent: Consent) -> None: ...
+
+    def get(self, tenant_id: str, consent_id: str) -> Consent:
+        """Raises:
+        NotFound: ``consent_not_found``, for another tenant's too.
+        """
+        ...
+
+    def list(
+        self, tenant_id: str, *, subject: str | None = None, cursor: str | None = None, limit: int = 50
+    ) -> Page[Consent]: ...
+
+    def revoke(self, tenant_id: str, consent_id: str, now: datetime) -> Consent:
+        """Raises:
+        NotFound: ``consent_not_found``.
+        """
+        ...
+
+    def delete(self, tenant_id: str, consent_id: str) -> None: ...
+
+    def record_use(self, consent_id: str, used_by: str) -> None:
+        """Note that the avatar, upload or job ``used_by`` shows the subject; noting twice is once."""
+        ...
+
+    def uses(self, consent_id: str) -> Sequence[str]:
+        """Ids of everything that was noted."""
+        ...
