@@ -2,14 +2,17 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Tools whose pins fight ours live in environments of their own: the AWS emulator, the SAM command line, and what a
+# Lambda function finds in its runtime beside its own folder.
+TOOLS := .tools
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check serve bench setup setup-dev clean
+.PHONY: demo test check serve bench setup setup-dev tools clean
 
 demo: setup ## a built-in brief becomes out/demo.mp4 through the real job flow
 	$(BIN)/spokesmodel demo --out out
 
-test: setup-dev ## every test
+test: setup-dev tools ## every test
 	$(BIN)/python -m pytest -q -n 2 --dist loadscope
 
 check: setup-dev ## style, types, import contracts, template, links
@@ -41,5 +44,12 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	$(BIN)/python -m models.weights embedded test
 	touch $@
 
+tools: $(TOOLS)/ministack/.installed $(TOOLS)/sam/.installed $(TOOLS)/runtime/.installed
+
+$(TOOLS)/%/.installed: tests/cloud/requirements/%.txt
+	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
 clean: ## what was built and made; not the fetched model files
-	rm -rf $(VENV) out .spokesmodel .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(TOOLS) out .spokesmodel .mypy_cache .ruff_cache .pytest_cache
