@@ -38,6 +38,10 @@ class JobStore(Protocol):
         """
         ...
 
+    def get_many(self, job_ids: Collection[str]) -> Mapping[str, Job]:
+        """The jobs there are among ``job_ids``, by id; the others are absent."""
+        ...
+
     def save(self, job: Job) -> Job:
         """Store ``job`` if the stored version is ``job.version``; the answer carries the new version.
 
@@ -70,12 +74,21 @@ class JobStore(Protocol):
         ...
 
     def claim(
-        self, step: JobStep, *, limit: int, lease_s: float, except_tenants: Collection[str] = ()
+        self,
+        step: JobStep,
+        *,
+        limit: int,
+        lease_s: float,
+        except_tenants: Collection[str] = (),
+        due_for_s: float = 0.0,
     ) -> Sequence[Job]:
         """Up to ``limit`` jobs whose ``step`` is due and unclaimed, taken turn about between tenants.
 
         A claim lasts until the job is saved, released, or the lease expires; an expired one counts as a failed try.
         ``services.usecases.claim_step`` claims with admission in mind.
+
+        Args:
+            due_for_s: Only what has been due for so long: what others should have served by now.
         """
         ...
 
@@ -88,6 +101,10 @@ class JobStore(Protocol):
 
     def overdue(self, now: datetime, *, limit: int) -> Sequence[Job]:
         """Jobs whose engine attempt has outlived its deadline."""
+        ...
+
+    def count_open(self, tenant_id: str, *, at_most: int) -> int:
+        """Number of the tenant's jobs in no final state; counting stops at ``at_most``."""
         ...
 
     def outstanding(self, *, tenant_id: str | None = None) -> int:

@@ -91,6 +91,12 @@ def test_unknown_job_is_not_found(jobs, add):
         assert raised.value.code == "job_not_found"
 
 
+def test_many_jobs_are_fetched_at_once_and_unknown_ones_left_out(jobs, add):
+    added = [add() for _ in range(3)]
+    assert jobs.get_many([*(job.id for job in added), "job_unknown", added[0].id]) == {job.id: job for job in added}
+    assert jobs.get_many([]) == {}
+
+
 def test_second_writer_of_a_version_is_refused(jobs, add):
     job = add()
     saved = jobs.save(replace(job, callback_id="first"))
@@ -158,6 +164,19 @@ def test_step_is_not_served_before_its_time(jobs, add, clock):
     assert not jobs.claim(JobStep.PREPARE, limit=1, lease_s=30)
     clock.advance(5)
     assert [one.id for one in jobs.claim(JobStep.PREPARE, limit=1, lease_s=30)] == [job.id]
+
+
+def test_what_is_due_only_lately_is_left_to_others(jobs, add, clock):
+    job = add()
+    clock.advance(119)
+    assert not jobs.claim(JobStep.PREPARE, limit=1, lease_s=30, due_for_s=120)
+    clock.advance(1)
+    assert [one.id for one in jobs.claim(JobStep.PREPARE, limit=1, lease_s=30, due_for_s=120)] == [job.id]
+    clock.advance(149)
+    assert not jobs.claim(JobStep.PREPARE, limit=1, lease_s=30, due_for_s=120)
+    clock.advance(1)
+    [again] = jobs.claim(JobStep.PREPARE, limit=1, lease_s=30, due_for_s=120)
+    assert again.step_tries == 1
 
 
 def test_other_steps_are_not_claimed(jobs, add):
@@ -252,3 +271,15 @@ def test_outstanding_counts_what_engines_hold(jobs, add):
     assert jobs.outstanding(tenant_id="tenant_a") == 2
     assert jobs.outstanding(tenant_id="tenant_c") == 0
     assert dict(jobs.outstanding_by_tenant()) == {"tenant_a": 2, "tenant_b": 1}
+
+
+def test_open_jobs_are_counted_up_to_a_bound(jobs, add):
+    for _ in range(2):
+        add()
+    add(state=JobState.PROCESSING, step=JobStep.RUN)
+    for state in (JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELED):
+        add(state=state, step=JobStep.NONE)
+    add("tenant_b")
+    assert jobs.count_open("tenant_a", at_most=10) == 3
+    assert jobs.count_open("tenant_a", at_most=2) == 2
+    assert jobs.count_open("tenant_c", at_most=10) == 0

@@ -40,6 +40,9 @@ class FakeJobStore:
         except KeyError as error:
             raise NotFound(f"There is no job {job_id}.", code="job_not_found") from error
 
+    def get_many(self, job_ids: Collection[str]) -> dict[str, Job]:
+        return {job_id: self._rows[job_id].job for job_id in job_ids if job_id in self._rows}
+
     def save(self, job: Job) -> Job:
         if self.get(job.id).version != job.version:
             raise Conflict(f"Job {job.id} was changed by someone else.", code="stale_job", retryable=True)
@@ -73,15 +76,22 @@ class FakeJobStore:
         return Page(items=tuple(found[:limit]), cursor=more)
 
     def claim(
-        self, step: JobStep, *, limit: int, lease_s: float, except_tenants: Collection[str] = ()
+        self,
+        step: JobStep,
+        *,
+        limit: int,
+        lease_s: float,
+        except_tenants: Collection[str] = (),
+        due_for_s: float = 0.0,
     ) -> Sequence[Job]:
         now = self._clock.now()
+        due_by = now - timedelta(seconds=due_for_s)
         claimed: list[Job] = []
         while len(claimed) < limit:
             due = [
                 row
                 for row in self._rows.values()
-                if row.job.step == step and row.due_at <= now and row.job.tenant_id not in except_tenants
+                if row.job.step == step and row.due_at <= due_by and row.job.tenant_id not in except_tenants
             ]
             if not due:
                 break
@@ -102,6 +112,10 @@ class FakeJobStore:
     def overdue(self, now: datetime, *, limit: int) -> Sequence[Job]:
         running = [row.job for row in self._rows.values() if row.job.step is JobStep.RUN]
         return [job for job in running if job.deadline_at is not None and job.deadline_at < now][:limit]
+
+    def count_open(self, tenant_id: str, *, at_most: int) -> int:
+        jobs = (row.job for row in self._rows.values())
+        return min(at_most, sum(job.tenant_id == tenant_id and not job.state.is_final for job in jobs))
 
     def outstanding(self, *, tenant_id: str | None = None) -> int:
         counts = self.outstanding_by_tenant()

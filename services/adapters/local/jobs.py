@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import sqlite3
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -45,6 +46,9 @@ _MIGRATIONS: Final = (
         turn INTEGER NOT NULL,
         PRIMARY KEY (step, tenant_id)
     ) STRICT, WITHOUT ROWID;
+    """,
+    """
+    CREATE INDEX jobs_by_state ON jobs (tenant_id, state, id);
     """,
 )
 
@@ -97,6 +101,12 @@ class SqliteJobStore:
         if row is None:
             raise _not_found(job_id)
         return _job(row)
+
+    def get_many(self, job_ids: Collection[str]) -> dict[str, Job]:
+        rows = self._database.all(
+            "SELECT * FROM jobs WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(job_ids)),)
+        )
+        return {row["id"]: _job(row) for row in rows}
 
     def save(self, job: Job) -> Job:
         saved = replace(job, version=job.version + 1)
@@ -151,12 +161,19 @@ class SqliteJobStore:
         return Page(items=tuple(_job(row) for row in rows[:limit]), cursor=more)
 
     def claim(
-        self, step: JobStep, *, limit: int, lease_s: float, except_tenants: Collection[str] = ()
+        self,
+        step: JobStep,
+        *,
+        limit: int,
+        lease_s: float,
+        except_tenants: Collection[str] = (),
+        due_for_s: float = 0.0,
     ) -> Sequence[Job]:
-        if limit < 1 or not self._has_due(step):
+        now = self._clock.now()
+        due_by = to_micros(now - timedelta(seconds=due_for_s))
+        if limit < 1 or not self._has_due(step, due_by):
             return ()  # without the write lock, so that idle pollers disturb nobody
-        now = to_micros(self._clock.now())
-        until = now + round(lease_s * 1e6)
+        until = to_micros(now + timedelta(seconds=lease_s))
         claimed: list[Job] = []
         with self._database.write() as connection:
             tenants = connection.execute(_TENANTS_IN_TURN, {"step": step}).fetchall()
@@ -167,9 +184,9 @@ class SqliteJobStore:
                     row = connection.execute(
                         # A claim that ran out is a failed try: its holder died or hangs.
                         "UPDATE jobs SET due_at = :until, step_tries = step_tries + claimed, claimed = 1 WHERE id = ("
-                        " SELECT id FROM jobs WHERE step = :step AND tenant_id = :tenant AND due_at <= :now"
+                        " SELECT id FROM jobs WHERE step = :step AND tenant_id = :tenant AND due_at <= :due_by"
                         " ORDER BY due_at, id LIMIT 1) RETURNING *",
-                        {"until": until, "step": step, "tenant": tenant_id, "now": now},
+                        {"until": until, "step": step, "tenant": tenant_id, "due_by": due_by},
                     ).fetchone()
                     if row is None:
                         waiting.remove(tenant_id)
@@ -204,6 +221,14 @@ class SqliteJobStore:
         )
         return tuple(_job(row) for row in rows)
 
+    def count_open(self, tenant_id: str, *, at_most: int) -> int:
+        row = self._database.one(
+            "SELECT count(*) FROM (SELECT 1 FROM jobs WHERE tenant_id = ? AND state IN ('queued', 'processing')"
+            " LIMIT ?)",
+            (tenant_id, at_most),
+        )
+        return int(row[0]) if row is not None else 0
+
     def outstanding(self, *, tenant_id: str | None = None) -> int:
         condition, parameters = ("", ()) if tenant_id is None else (" AND tenant_id = ?", (tenant_id,))
         row = self._database.one(f"SELECT count(*) FROM jobs WHERE step = 'run'{condition}", parameters)
@@ -213,10 +238,8 @@ class SqliteJobStore:
         rows = self._database.all("SELECT tenant_id, count(*) FROM jobs WHERE step = 'run' GROUP BY tenant_id")
         return {row[0]: row[1] for row in rows}
 
-    def _has_due(self, step: JobStep) -> bool:
-        row = self._database.one(
-            "SELECT 1 FROM jobs WHERE step = ? AND due_at <= ? LIMIT 1", (step, to_micros(self._clock.now()))
-        )
+    def _has_due(self, step: JobStep, due_by: int) -> bool:
+        row = self._database.one("SELECT 1 FROM jobs WHERE step = ? AND due_at <= ? LIMIT 1", (step, due_by))
         return row is not None
 
 
