@@ -10,13 +10,13 @@ import logging
 import threading
 from typing import Final
 
+from models.serving.worker import Worker, WorkerNotReached, WorkerState
 from services.adapters.local.engine import ClaimedAttempt, SqliteEngine
 from services.domain.engine import AnswerState, EngineAnswer, EngineRequest, Failure
 from services.domain.errors import EngineFailed, SpokesmodelError
 from services.ports.clock import Clock
 from spokesmodel.bell import Bell
 from spokesmodel.event_sources import Source
-from spokesmodel.workers import Worker, WorkerNotReached, WorkerState
 
 _log: Final = logging.getLogger("spokesmodel.runner")
 _LOOK_S: Final = 0.05  # while a worker starts

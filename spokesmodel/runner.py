@@ -20,6 +20,7 @@ from typing import IO, Final
 
 from starlette.types import ASGIApp
 
+from models.serving.worker import Worker, WorkerState
 from services.adapters.local.clock import SystemClock
 from services.bootstrap import Services, bootstrap
 from services.domain.engine import EngineEvent, EngineKind
@@ -35,7 +36,6 @@ from spokesmodel.event_sources import EngineFeed, Source
 from spokesmodel.first_start import first_key, install_avatars
 from spokesmodel.internal import InternalApp
 from spokesmodel.state_folder import API_KEY_FILE, WORKERS_LOG, StateFolder
-from spokesmodel.workers import Worker, WorkerState
 
 TEMPLATE: Final = Path(__file__).resolve().parent.parent / "template.yaml"
 _START_TIMEOUT_S: Final = 60.0

@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from models.serving.worker import WorkerState
 from services.domain.engine import EngineEvent, EngineKind
 from services.domain.errors import Unavailable
 from services.domain.job import JobState
@@ -20,7 +21,6 @@ from services.settings import Settings
 from services.usecases.cancel_job import cancel_job
 from spokesmodel.runner import LocalSystem
 from spokesmodel.state_folder import running_server
-from spokesmodel.workers import WorkerState
 from tests.e2e.conftest import TENANT, ended, running, submit, wait_until
 
 

@@ -1,4 +1,8 @@
-"""A worker: a subprocess that runs the engine container's app on a loopback port."""
+"""A worker: a subprocess that runs the engine's app on a loopback port.
+
+The one-machine runner and the container on AWS run attempts in workers, so that an attempt that crashes, hangs or takes
+all memory ends a process that is started again, and nothing else.
+"""
 
 from __future__ import annotations
 
@@ -15,20 +19,21 @@ from enum import StrEnum
 from pathlib import Path
 from typing import IO, Final
 
+from models.serving.watch import SILENT_PINGS, ping, watched
 from services.domain.engine import EngineAnswer, EngineKind, EngineRequest
 from services.domain.errors import EngineFailed, Unavailable
 from services.domain.wire import decode, encode
-from spokesmodel.watch import SILENT_PINGS, ping, watched
 
 _log: Final = logging.getLogger("spokesmodel.runner")
 _PING_TIMEOUT_S: Final = 5.0
 _BACKOFF_S: Final = (0.0, 0.2, 1.0, 3.0, 10.0)  # before the n-th start in a row that led to nothing
-_TERMINATE_S: Final = 3.0
+_GRACE_S: Final = 2.0
+_AFTER_GRACE_S: Final = 2.0
 
 # ``python -m models.serving``, but for the current folder, whose modules are not ours: this product's own folder comes
 # last in the path, in case it is not installed.
 _RUN: Final = (
-    f"import sys; sys.path.append({str(Path(__file__).resolve().parent.parent)!r}); "
+    f"import sys; sys.path.append({str(Path(__file__).resolve().parents[2])!r}); "
     "from models.serving.__main__ import main; main()"
 )
 
@@ -56,13 +61,19 @@ class Worker:
         scratch_dir: Path,
         events_url: str,
         log: IO[bytes] | None = None,
+        grace_s: float = _GRACE_S,
     ) -> None:
-        """``environment``: all of the worker's. ``log``: where its log goes; None is this process's standard error."""
+        """``environment``: all of the worker's. ``log``: where its log goes; None is this process's standard error.
+
+        Args:
+            grace_s: How long a running attempt may go on after ``terminate``.
+        """
         self.name = name
         self.problem: Unavailable | None = None
         self._command = [sys.executable, "-P", "-c", _RUN, "--port", "0", "--with-parent"]
         self._command += ["--engines", ",".join(engines), "--scratch-dir", str(scratch_dir)]
-        self._command += ["--events-url", events_url, "--grace-s", str(_TERMINATE_S - 1)]
+        self._command += ["--events-url", events_url, "--grace-s", str(grace_s)]
+        self._grace_s = grace_s
         self._environment = dict(environment)
         self._log = log
         self._process: subprocess.Popen[bytes] | None = None
@@ -148,7 +159,7 @@ class Worker:
             return
         self.terminate()  # again: it may have been started while the runner was told to stop
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(_TERMINATE_S + 1)
+            self._process.wait(self._grace_s + _AFTER_GRACE_S)
         self.kill()
         self._close_pipes()
         self._process = None
