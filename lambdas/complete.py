@@ -30,6 +30,7 @@ def _serve(body: str) -> None:
                 usage=ours.usage,
                 clock=ours.clock,
                 settings=ours.settings,
+                prices=ours.prices,
             )
             log_job(job)
         case {"type": "event", "event": values}:

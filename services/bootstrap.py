@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from services.domain.errors import InvalidRequest
+from services.domain.pricing import PriceList
 from services.ports.catalogue import AvatarCatalogue, VoiceCatalogue
 from services.ports.clock import Clock
 from services.ports.engine import Engine
@@ -45,6 +46,7 @@ class Services:
     idempotency: IdempotencyStore
     deliveries: DeliveryLog
     webhook_sender: WebhookSender
+    prices: PriceList
     language_model: LanguageModel | None = None
 
 

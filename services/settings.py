@@ -41,6 +41,8 @@ class Settings:
         polly: Offer Amazon Polly's neural voices.
         signing_key_id: KMS key that signs Content Credentials; empty uses a key made on this machine.
         certificate_secret: Name of the secret with that key's certificate chain, PEM.
+        price_list: File with the operator's prices (TOML); empty takes the one that comes along.
+        tracing: Keep OpenTelemetry traces; needs the extra ``tracing``, and OTEL_* variables say where they go.
     """
 
     profile: str = "local"
@@ -91,6 +93,8 @@ class Settings:
     polly: bool = False
     signing_key_id: str = ""
     certificate_secret: str = ""
+    price_list: str = ""
+    tracing: bool = False
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:

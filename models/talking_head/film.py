@@ -323,4 +323,6 @@ def _usage(storyboard: Storyboard, video: VideoFacts) -> dict[str, float]:
     usage = {"output_s": round(video.duration_s, 3), "output_frames": float(video.num_frames)}
     if script is not None:
         usage["characters"] = float(len(script.text))
+    elif storyboard.speech.timeline_key is not None and storyboard.speech.transcript:  # a managed voice spoke it
+        usage["characters"] = float(len(storyboard.speech.transcript))
     return usage

@@ -18,7 +18,7 @@ class EngineKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineRequest:
-    """Body of ``POST /invocations``: keys, never media."""
+    """Body of ``POST /invocations``: keys, never media. ``traceparent`` continues the job's trace, if there is one."""
 
     kind: EngineKind
     tenant_id: str
@@ -26,6 +26,7 @@ class EngineRequest:
     attempt: int
     storyboard_key: str
     deadline_at: datetime
+    traceparent: str | None = None
 
     @property
     def inference_id(self) -> str:

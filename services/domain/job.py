@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from services.domain.engine import EngineKind, Failure, Output
 from services.domain.errors import Conflict
+from services.domain.pricing import Cost
 
 
 class JobState(StrEnum):
@@ -54,11 +55,12 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What a succeeded job made, and what it used (kept here so that usage can be recorded again after a crash)."""
+    """What a succeeded job made, used and cost (kept here so that usage can be recorded again after a crash)."""
 
     outputs: tuple[Output, ...]
     facts: Mapping[str, Any] = field(default_factory=dict)
     usage: Mapping[str, float] = field(default_factory=dict)
+    cost: Cost | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +73,8 @@ class Job:
         available_at: The step is not served before this time (backoff).
         step_tries: Failed tries of the present step.
         deadline_at: When the running attempt is given up; None while none runs.
+        started_at: When the latest attempt was handed to an engine.
+        traceparent: The W3C trace context of the request that made it, when traces are kept.
         version: Grows by one with each save; a save of an older version is refused.
     """
 
@@ -93,6 +97,8 @@ class Job:
     failure: Failure | None = None
     callback_url: str | None = None
     callback_id: str | None = None
+    started_at: datetime | None = None
+    traceparent: str | None = None
     version: int = 0
 
     def move(self, state: JobState, *, step: JobStep, now: datetime, **changes: Any) -> Job:

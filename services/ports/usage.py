@@ -7,16 +7,23 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from services.domain.pricing import Cost
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageRecord:
-    """Quantities by unit, as ``EngineAnswer.usage`` names them."""
+    """Quantities by unit, as ``EngineAnswer.usage`` names them, and the cost by the prices of that day.
+
+    Attributes:
+        cost: None for work without a price, and in records older than prices.
+    """
 
     job_id: str
     tenant_id: str
     kind: str
     quantities: Mapping[str, float]
     at: datetime
+    cost: Cost | None = None
 
 
 class UsageStore(Protocol):
@@ -25,3 +32,7 @@ class UsageStore(Protocol):
         ...
 
     def list(self, tenant_id: str, *, since: datetime, until: datetime) -> Sequence[UsageRecord]: ...
+
+    def forget(self, tenant_id: str) -> None:
+        """Remove every record of a tenant that is being deleted."""
+        ...

@@ -9,6 +9,7 @@ from services.domain.errors import Conflict, InvalidRequest, NotFound
 from services.domain.job import Job, JobState, JobStep, Result
 from services.domain.object_key import ObjectKey, Retention
 from services.domain.outcome import fail_or_retry, finish
+from services.domain.pricing import PriceList, work_of
 from services.ports.clock import Clock
 from services.ports.jobs import JobStore
 from services.ports.objects import ObjectStore
@@ -26,6 +27,7 @@ def complete_attempt(
     usage: UsageStore,
     clock: Clock,
     settings: Settings,
+    prices: PriceList | None = None,
 ) -> Job | None:
     """The job after the answer; None when it has been deleted.
 
@@ -41,7 +43,7 @@ def complete_attempt(
         failure = _fault(answer, job, objects) if _is_awaited(job, answer) else None
         job = revise_job(
             answer.job_id,
-            lambda job: _ended(job, answer, failure, clock, settings) if _is_awaited(job, answer) else None,
+            lambda job: _ended(job, answer, failure, clock, settings, prices) if _is_awaited(job, answer) else None,
             jobs=jobs,
         )
     except NotFound as error:
@@ -66,13 +68,23 @@ def _is_awaited(job: Job, answer: EngineAnswer) -> bool:
     return job.step is JobStep.RUN and answer.attempt == job.attempt
 
 
-def _ended(job: Job, answer: EngineAnswer, failure: Failure | None, clock: Clock, settings: Settings) -> Job:
+def _ended(
+    job: Job,
+    answer: EngineAnswer,
+    failure: Failure | None,
+    clock: Clock,
+    settings: Settings,
+    prices: PriceList | None,
+) -> Job:
     now = clock.now()
     if answer.state is AnswerState.CANCELED:
         return finish(job, JobState.CANCELED, now=now)
     if failure is not None:
         return fail_or_retry(job, failure, now=now, max_attempts=settings.max_attempts)
-    result = Result(outputs=answer.outputs, facts=answer.facts, usage=answer.usage)
+    cost = None
+    if prices is not None and job.kind is not EngineKind.NOOP:
+        cost = prices.cost(work_of(job.request, usage=answer.usage, facts=answer.facts))
+    result = Result(outputs=answer.outputs, facts=answer.facts, usage=answer.usage, cost=cost)
     return finish(job, JobState.SUCCEEDED, now=now, result=result)
 
 

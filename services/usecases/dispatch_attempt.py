@@ -60,6 +60,7 @@ def dispatch_attempt(
         attempt=job.attempt + 1,
         storyboard_key=job.storyboard_key,
         deadline_at=deadline_at,
+        traceparent=job.traceparent,
     )
     engine.start(request)
     started = job.move(
@@ -68,6 +69,7 @@ def dispatch_attempt(
         now=now,
         attempt=request.attempt,
         deadline_at=deadline_at,
+        started_at=now,
         progress=Progress(stage="waiting"),
     )
     saved = _revise(job, started, jobs)

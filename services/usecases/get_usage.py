@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from services.domain.errors import InvalidRequest
+from services.domain.pricing import Cost
 from services.ports.clock import Clock
 from services.ports.usage import UsageStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageTotal:
-    """Jobs that succeeded and their quantities by unit, of one kind of work."""
+    """Jobs that succeeded, their quantities by unit and their cost by currency, of one kind of work."""
 
     kind: str
     num_jobs: int
     quantities: Mapping[str, float]
+    costs: tuple[Cost, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,12 +49,20 @@ def get_usage(
         raise InvalidRequest("`since` is before `until`.", code="invalid_period", param="since")
     num_jobs: dict[str, int] = defaultdict(int)
     quantities: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    amounts: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for record in usage.list(tenant_id, since=since, until=until):
         num_jobs[record.kind] += 1
+        if record.cost is not None:
+            amounts[record.kind][record.cost.currency] += record.cost.amount
         for unit, quantity in record.quantities.items():
             quantities[record.kind][unit] += quantity
     totals = tuple(
-        UsageTotal(kind=kind, num_jobs=num_jobs[kind], quantities=dict(sorted(quantities[kind].items())))
+        UsageTotal(
+            kind=kind,
+            num_jobs=num_jobs[kind],
+            quantities=dict(sorted(quantities[kind].items())),
+            costs=tuple(Cost(amount=round(sum_, 6), currency=name) for name, sum_ in sorted(amounts[kind].items())),
+        )
         for kind in sorted(num_jobs)
     )
     return UsageSummary(since=since, until=until, totals=totals)

@@ -17,5 +17,6 @@ def record_usage(job: Job, *, usage: UsageStore) -> bool:
             kind=job.kind,
             quantities=job.result.usage,
             at=job.finished_at,
+            cost=job.result.cost,
         )
     )

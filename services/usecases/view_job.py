@@ -9,6 +9,7 @@ from typing import Any
 from services.domain.engine import Failure
 from services.domain.job import Job
 from services.domain.object_key import ObjectKey
+from services.domain.pricing import Cost
 from services.ports.objects import ObjectStore
 from services.ports.webhooks import Delivery
 
@@ -30,6 +31,7 @@ def view_job(
         "created_at": _rfc3339(job.created_at),
         "finished_at": None if job.finished_at is None else _rfc3339(job.finished_at),
         "result": None if job.result is None else _result(job, objects, link_lifetime_s),
+        "cost": None if job.result is None or job.result.cost is None else view_cost(job.result.cost),
         "failure": None if job.failure is None else _problem(job.failure),
         "callback_id": job.callback_id,
     }
@@ -39,6 +41,11 @@ def view_job(
             for one in deliveries
         ]
     return view
+
+
+def view_cost(cost: Cost) -> dict[str, Any]:
+    """A cost as clients see it."""
+    return {"amount": cost.amount, "currency": cost.currency}
 
 
 def _stage(job: Job) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from services.adapters.local.usage import SqliteUsageStore
+from services.domain.pricing import Cost
 from services.ports.usage import UsageRecord, UsageStore
 from tests.fakes.usage import FakeUsageStore
 
@@ -41,3 +43,11 @@ def test_period_includes_its_start_and_not_its_end(usage):
 def test_other_tenants_are_not_listed(usage):
     usage.record(record(tenant_id="tenant_b"))
     assert not usage.list("tenant_a", since=NOON, until=NOON + timedelta(days=1))
+
+
+def test_cost_is_kept_and_may_be_absent(usage):
+    priced = replace(record(), cost=Cost(amount=0.0125, currency="EUR"))
+    usage.record(priced)
+    usage.record(record("job_2"))
+    found = usage.list("tenant_a", since=NOON, until=NOON + timedelta(hours=1))
+    assert {one.job_id: one.cost for one in found} == {"job_1": priced.cost, "job_2": None}

@@ -4,7 +4,7 @@ from typing import Final
 
 from aws_lambda_powertools.event_handler.api_gateway import Router
 
-from lambdas.api.routes import account, catalogue, jobs, meta, scripts, uploads, videos
+from lambdas.api.routes import account, catalogue, estimates, jobs, meta, scripts, uploads, videos
 
 ROUTERS: Final[tuple[Router, ...]] = (
     scripts.router,
@@ -13,5 +13,6 @@ ROUTERS: Final[tuple[Router, ...]] = (
     videos.router,
     jobs.router,
     account.router,
+    estimates.router,
     meta.router,
 )

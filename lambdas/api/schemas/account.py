@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from lambdas.api.schemas.base import AnswerBody, Moment
+from lambdas.api.schemas.jobs import CostBody
 from services.usecases.get_usage import UsageSummary
 
 
@@ -27,6 +28,7 @@ class UsageTotalBody(AnswerBody):
     quantities: dict[str, float] = Field(
         description="Sums by unit: `output_s`, `engine_cpu_s`, `characters`.", examples=[{"output_s": 38.4}]
     )
+    costs: list[CostBody] = Field(description="Sums by currency, each job by the prices of its day.")
 
 
 class UsageBody(AnswerBody):
@@ -40,7 +42,12 @@ class UsageBody(AnswerBody):
     def of(cls, summary: UsageSummary) -> UsageBody:
         """Usage as clients see it."""
         totals = [
-            UsageTotalBody(kind=total.kind, num_jobs=total.num_jobs, quantities=dict(total.quantities))
+            UsageTotalBody(
+                kind=total.kind,
+                num_jobs=total.num_jobs,
+                quantities=dict(total.quantities),
+                costs=[CostBody(amount=cost.amount, currency=cost.currency) for cost in total.costs],
+            )
             for total in summary.totals
         ]
         return cls(since=summary.since, until=summary.until, totals=totals)

@@ -31,6 +31,7 @@ _EXAMPLE: dict[str, Any] = {
         ],
         "facts": {"duration_s": 6.4, "width_px": 1080, "height_px": 1920, "fps": 25},
     },
+    "cost": {"amount": 0.016, "currency": "USD"},
     "failure": None,
     "callback_id": "campaign-42",
 }
@@ -60,6 +61,13 @@ class ResultBody(AnswerBody):
     facts: dict[str, Any] = Field(
         description="`duration_s`, `width_px`, `fps`, `timeline_source`, `warnings` and more."
     )
+
+
+class CostBody(AnswerBody):
+    """By the operator's price list."""
+
+    amount: float = Field(ge=0, examples=[0.016])
+    currency: str = Field(description="ISO 4217.", examples=["USD"])
 
 
 class FailureBody(AnswerBody):
@@ -93,6 +101,7 @@ class JobBody(AnswerBody):
     created_at: Moment
     finished_at: Moment | None
     result: ResultBody | None
+    cost: CostBody | None = Field(description="Of a succeeded job; null for others and for work without a price.")
     failure: FailureBody | None
     callback_id: str | None
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 
 from services.adapters.local.sqlite import Database, from_micros, to_micros
+from services.domain.pricing import Cost
 from services.ports.usage import UsageRecord
 
 _MIGRATIONS: Final = (
@@ -22,6 +24,10 @@ _MIGRATIONS: Final = (
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX usage_by_tenant ON usage (tenant_id, at);
     """,
+    """
+    ALTER TABLE usage ADD COLUMN cost_amount REAL;
+    ALTER TABLE usage ADD COLUMN cost_currency TEXT;
+    """,
 )
 
 
@@ -33,8 +39,17 @@ class SqliteUsageStore:
 
     def record(self, record: UsageRecord) -> bool:
         num_added = self._database.execute(
-            "INSERT INTO usage (job_id, tenant_id, kind, quantities, at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-            (record.job_id, record.tenant_id, record.kind, json.dumps(dict(record.quantities)), to_micros(record.at)),
+            "INSERT INTO usage (job_id, tenant_id, kind, quantities, at, cost_amount, cost_currency)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            (
+                record.job_id,
+                record.tenant_id,
+                record.kind,
+                json.dumps(dict(record.quantities)),
+                to_micros(record.at),
+                None if record.cost is None else record.cost.amount,
+                None if record.cost is None else record.cost.currency,
+            ),
         )
         return num_added == 1
 
@@ -50,6 +65,14 @@ class SqliteUsageStore:
                 kind=row["kind"],
                 quantities=json.loads(row["quantities"]),
                 at=from_micros(row["at"]),
+                cost=_cost(row),
             )
             for row in rows
         )
+
+    def forget(self, tenant_id: str) -> None:
+        self._database.execute("DELETE FROM usage WHERE tenant_id = ?", (tenant_id,))
+
+
+def _cost(row: sqlite3.Row) -> Cost | None:
+    return None if row["cost_currency"] is None else Cost(amount=row["cost_amount"], currency=row["cost_currency"])

@@ -21,6 +21,7 @@ from services.adapters.local.uploads import SqliteUploadStore
 from services.adapters.local.usage import SqliteUsageStore
 from services.adapters.local.voices import LocalVoiceCatalogue
 from services.adapters.local.webhooks import HttpWebhookSender
+from services.adapters.price_list import read_price_list
 from services.settings import Settings
 
 
@@ -53,6 +54,7 @@ def adapters(settings: Settings, parts: Mapping[str, Any]) -> Mapping[str, Calla
         "usage": lambda: SqliteUsageStore(state / "usage.sqlite"),
         "idempotency": lambda: SqliteIdempotencyStore(state / "idempotency.sqlite", clock=parts["clock"]),
         "deliveries": lambda: SqliteDeliveryLog(state / "deliveries.sqlite"),
+        "prices": lambda: read_price_list(settings.price_list),
         "webhook_sender": lambda: HttpWebhookSender(allow_private=settings.allow_private_callbacks),
     }
 

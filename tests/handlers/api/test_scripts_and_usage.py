@@ -64,7 +64,7 @@ def test_usage_adds_up_succeeded_jobs_of_the_tenant(world, api, other_api):
     world.clock.advance(1)
     body = api.get("/v1/usage").body
     UsageBody.model_validate(body)
-    assert body["totals"] == [{"kind": "noop", "num_jobs": 2, "quantities": {"output_s": 3.0}}]
+    assert body["totals"] == [{"kind": "noop", "num_jobs": 2, "quantities": {"output_s": 3.0}, "costs": []}]
     assert other_api.get("/v1/usage").body["totals"] == []
 
 

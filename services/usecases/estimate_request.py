@@ -1,0 +1,144 @@
+"""What a creation will be and cost, before anything runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from services.domain.copywriting import primary_language, spoken_characters
+from services.domain.errors import SpokesmodelError
+from services.domain.pricing import Cost, PriceList, Work, asked_size
+from services.domain.video import SpokenAudio, SpokenText, VideoRequest
+from services.ports.catalogue import VoiceCatalogue
+from services.ports.uploads import UploadStore
+from services.settings import Settings
+from services.usecases.check_upload import find_upload
+from services.usecases.check_video import check_video
+from services.usecases.check_voice import check_voice
+from services.usecases.write_script import write_script
+
+_SENTENCE_END: Final = re.compile(r"[.!?…](?=\s|$)|[。！？]")
+_FILM_TAIL_S: Final = 0.2  # of silence behind the voice's own, as models/talking_head adds it
+# How far the real duration may be off, by what it is worked out from. Texts: measured over scripts of these languages
+# (services/domain/copywriting/length.py), others are counted by English rules. Briefs: what the writers may miss.
+_TEXT_UNCERTAINTY: Final = 0.15
+_OTHER_TEXT_UNCERTAINTY: Final = 0.35
+_BRIEF_UNCERTAINTY: Final = 0.25
+_WELL_KNOWN: Final = ("en", "zh")
+# Bytes a second of what clients record: PCM of 16 bit at 44.1 kHz, speech at 96 kbit/s, phone video at 4 Mbit/s.
+_BYTES_PER_S: Final = {"audio/wav": 88_200.0, "audio": 12_000.0, "video": 500_000.0}
+_USUAL_SHORT_SIDE_PX: Final = 1080
+
+
+class Basis(StrEnum):
+    """What an estimate of the duration is worked out from."""
+
+    TEXT = "text"  # the words and the voice's measured rate
+    SCRIPT = "script"  # the words that the template writer will write
+    BRIEF = "brief"  # the seconds asked for; too few facts make it shorter
+    RECORDING = "recording"  # the file's size and type: a guess
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """Attributes:
+    uncertainty: The real duration is expected within this fraction of ``duration_s``, up or down; None for a guess.
+    quantities: By unit, as usage has them: ``output_s``, ``characters``, ``scripts``.
+    cost: At the size asked for; a source too small for it gives a smaller and not a dearer video.
+    """
+
+    duration_s: float
+    uncertainty: float | None
+    basis: Basis
+    quantities: Mapping[str, float]
+    cost: Cost
+
+
+def estimate_request(
+    request: VideoRequest,
+    *,
+    tenant_id: str,
+    voices: VoiceCatalogue,
+    uploads: UploadStore,
+    prices: PriceList,
+    settings: Settings,
+    has_language_model: bool = False,
+    write_script_first: bool = True,
+) -> Estimate:
+    """The estimate of a video; nothing is stored and no media opened.
+
+    Args:
+        has_language_model: Whether one will write the scripts of briefs; it is not asked for an estimate.
+        write_script_first: Let the template writer write a brief's script, a tenth of a second of work, and count its
+            words; False takes the seconds asked for.
+
+    Raises:
+        InvalidRequest: A rule of the form is broken (``check_video``).
+        ContentRejected: What ``check_video`` and ``check_voice`` say of the texts; ``upload_not_found`` of the
+            recording.
+    """
+    check_video(request, settings)
+    speech = request.speech
+    if isinstance(speech, SpokenAudio):
+        seconds = _recording_s(speech, tenant_id=tenant_id, uploads=uploads, settings=settings)
+        return _estimate(request, seconds, Basis.RECORDING, None, prices)
+    check_voice(speech, voices, has_language_model=has_language_model)
+    voice, settled = voices.get(speech.voice.voice_id), speech.voice
+    if speech.brief is not None and (has_language_model or not write_script_first):
+        num_characters = round(speech.brief.duration_s * voice.characters_per_s * settled.speed)
+        return _estimate(
+            request, speech.brief.duration_s, Basis.BRIEF, _BRIEF_UNCERTAINTY, prices, num_characters=num_characters
+        )
+    text, basis = speech.text or "", Basis.TEXT
+    if speech.brief is not None:
+        try:
+            script = write_script(speech.brief, voice=voice, speed=settled.speed, pause_s=settled.pause_s)
+        except SpokesmodelError as error:
+            error.param = f"speech.{error.param}" if error.param else "speech.brief"  # as the client named it
+            raise
+        text, basis = script.text, Basis.SCRIPT
+    seconds = spoken_characters(text, voice.language) / (voice.characters_per_s * settled.speed)
+    seconds += max(1, len(_SENTENCE_END.findall(text))) * settled.pause_s + _FILM_TAIL_S
+    well_known = primary_language(voice.language) in _WELL_KNOWN and not settled.pronunciations
+    uncertainty = _TEXT_UNCERTAINTY if well_known else _OTHER_TEXT_UNCERTAINTY
+    return _estimate(request, seconds, basis, uncertainty, prices, num_characters=len(text))
+
+
+def _estimate(
+    request: VideoRequest,
+    seconds: float,
+    basis: Basis,
+    uncertainty: float | None,
+    prices: PriceList,
+    *,
+    num_characters: int = 0,
+) -> Estimate:
+    speech, size = request.speech, asked_size(request.frame)
+    is_spoken = isinstance(speech, SpokenText)
+    work = Work(
+        output_s=round(seconds, 2),
+        short_side_px=(request.frame.height_px or _USUAL_SHORT_SIDE_PX) if size is None else min(size),
+        num_scripts=int(isinstance(speech, SpokenText) and speech.brief is not None),
+        num_characters=num_characters,
+        voice_id=speech.voice.voice_id if isinstance(speech, SpokenText) else None,
+    )
+    quantities = {"output_s": work.output_s}
+    quantities |= {"characters": float(num_characters)} if is_spoken else {}
+    quantities |= {"scripts": 1.0} if work.num_scripts else {}
+    return Estimate(
+        duration_s=work.output_s,
+        uncertainty=uncertainty,
+        basis=basis,
+        quantities=quantities,
+        cost=prices.cost(work),
+    )
+
+
+def _recording_s(speech: SpokenAudio, *, tenant_id: str, uploads: UploadStore, settings: Settings) -> float:
+    upload = find_upload(speech.upload_id, tenant_id=tenant_id, uploads=uploads, param="speech.audio_upload_id")
+    family = upload.media_type.partition("/")[0]
+    rate = _BYTES_PER_S.get(upload.media_type, _BYTES_PER_S.get(family, _BYTES_PER_S["audio"]))
+    return min(upload.size_bytes / rate, settings.max_audio_s)
