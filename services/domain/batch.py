@@ -28,8 +28,16 @@ class BatchStep(StrEnum):
     """What must happen to the batch next; the row is the outbox, as a job's is."""
 
     VALIDATE = "validate"
-    FAN_OUT = "fan_out"  # submit the next rows, take in what has ended
+    FAN_OUT = "fan_out"  # submit the next rows, take in what has ended; of a canceled batch: end what still runs
+    NOTIFY = "notify"  # final; the client's webhook is still to be delivered
     NONE = "none"
+
+
+class OnInvalid(StrEnum):
+    """What becomes of a batch with invalid rows."""
+
+    SKIP = "skip"  # the valid ones run
+    REJECT = "reject"  # none runs, and the batch has failed
 
 
 class RowState(StrEnum):
@@ -78,8 +86,13 @@ class Batch:
 
     Attributes:
         kind: What every row creates.
-        file_key: The file as sent.
-        counts: Number of rows by state.
+        file_key: The batch's own copy of the file.
+        dry_run: Ends after validation; nothing is submitted.
+        counts: Number of rows by state; exact once the batch is final.
+        estimate: Cost of the valid rows before they run, by unit.
+        has_report: Whether the validation report has been written.
+        retry_asked: The next pass makes failed rows pending again.
+        is_in_pass: A pass has begun and not ended; when the next one finds it so, that pass died.
         available_at: The step is not served before this time.
     """
 
@@ -92,11 +105,16 @@ class Batch:
     updated_at: datetime
     available_at: datetime
     name: str = ""
+    on_invalid: OnInvalid = OnInvalid.SKIP
+    dry_run: bool = False
     state: BatchState = BatchState.QUEUED
     step: BatchStep = BatchStep.VALIDATE
     step_tries: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
     estimate: Mapping[str, float] = field(default_factory=dict)
+    has_report: bool = False
+    retry_asked: bool = False
+    is_in_pass: bool = False
     finished_at: datetime | None = None
     failure: Failure | None = None
     callback_url: str | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from services.domain.batch import Batch, BatchRow, RowState
@@ -37,7 +37,13 @@ class BatchStore(Protocol):
         """Remove the batch and its rows; removing what is not there is no error."""
         ...
 
-    def list(self, tenant_id: str, *, cursor: str | None = None, limit: int = 50) -> Page[Batch]: ...
+    def list(self, tenant_id: str, *, cursor: str | None = None, limit: int = 50) -> Page[Batch]:
+        """Newest first.
+
+        Raises:
+            InvalidRequest: ``malformed_cursor``.
+        """
+        ...
 
     def claim(self, *, limit: int, lease_s: float, due_for_s: float = 0.0) -> Sequence[Batch]:
         """Batches whose step has been due for ``due_for_s`` and is unclaimed; an expired claim counts as a try."""
@@ -54,5 +60,9 @@ class BatchStore(Protocol):
     def rows(
         self, batch_id: str, *, state: RowState | None = None, after: int = 0, limit: int = 100
     ) -> Sequence[BatchRow]:
-        """Rows in order of number, those behind number ``after`` only."""
+        """Rows in order of number, behind number ``after`` only; by ``state``, a write may show a moment later."""
+        ...
+
+    def count_rows(self, batch_id: str) -> Mapping[RowState, int]:
+        """Exact number of rows by state; states without rows are left out. Reads every row: not for each pass."""
         ...
