@@ -1,0 +1,218 @@
+"""A DynamoDB table: items of strings, whole numbers and truth values, written under conditions."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from services.adapters.aws.clients import Clients, error_code, translated
+from services.domain.errors import ContentRejected, InvalidRequest, Unavailable
+
+Item: TypeAlias = Mapping[str, str | int | bool | None]
+
+_MAX_ITEM_BYTES: Final = 400 * 1024
+_NUMBER_BYTES: Final = 21  # the most that a number takes
+_MAX_BATCH: Final = 25
+_NAME: Final = re.compile(r"#(\w+)")
+_WRITER: Final = "written_by"
+
+
+class ConditionFailed(Exception):
+    """The item is not as the write wants it. ``item``: as it is, None when there is none."""
+
+    def __init__(self, item: dict[str, Any] | None) -> None:
+        super().__init__("condition failed")
+        self.item = item
+
+
+class Table:
+    """One table. In expressions every attribute is written ``#name`` and every value ``:name``.
+
+    A write whose answer was lost is sent again by boto3, and then finds its own first copy in its way. So each write
+    leaves a random mark in its item, and one that fails at its own mark has succeeded.
+
+    Every method raises ``Unavailable`` (``store_unavailable``, ``aws_throttled`` ...), and writes ``ContentRejected``
+    (``record_too_large``) when an item is over the 400 KB that the table takes.
+    """
+
+    def __init__(self, clients: Clients, name: str) -> None:
+        self._clients = clients
+        self.name = name
+
+    def get(self, key: Item, *, consistent: bool = True) -> dict[str, Any] | None:
+        """The item with ``key``; without ``consistent`` half the price, and perhaps as it was a moment ago."""
+        answer = self._call("get_item", Key=_packed(key), ConsistentRead=consistent)
+        return _unpacked(answer["Item"]) if "Item" in answer else None
+
+    def put(self, item: Item, *, condition: str | None = None, values: Item | None = None) -> None:
+        """Write ``item``, in place of one with the same key.
+
+        Raises:
+            ConditionFailed: ``condition`` does not hold for the stored item.
+        """
+        mark = secrets.token_hex(8)
+        marked = {**item, _WRITER: mark}
+        self._write(mark, "put_item", condition, values or {}, "", Item=_packed(marked))
+
+    def update(self, key: Item, expression: str, *, condition: str, values: Item) -> dict[str, Any]:
+        """Change one item by ``SET`` assignments ``expression``; the item afterwards.
+
+        Raises:
+            ConditionFailed: ``condition`` does not hold.
+        """
+        _check_size(values)
+        mark = secrets.token_hex(8)
+        assignments = f"SET #{_WRITER} = :{_WRITER}, {expression}"
+        return self._write(
+            mark,
+            "update_item",
+            condition,
+            {**values, _WRITER: mark},
+            assignments,
+            Key=_packed(key),
+            UpdateExpression=assignments,
+            ReturnValues="ALL_NEW",
+        )
+
+    def delete(self, key: Item, *, condition: str | None = None, values: Item | None = None) -> bool:
+        """Remove one item, if ``condition`` holds; whether it was there and did."""
+        request: dict[str, Any] = {"Key": _packed(key), "ReturnValues": "ALL_OLD"}
+        if condition is not None:
+            request |= _expressions(condition, values or {}) | {"ConditionExpression": condition}
+        try:
+            return "Attributes" in self._call("delete_item", **request)
+        except ConditionFailed:
+            return False
+
+    def query(
+        self,
+        condition: str,
+        values: Item,
+        *,
+        index: str | None = None,
+        limit: int | None = None,
+        descending: bool = False,
+        consistent: bool = False,
+    ) -> list[dict[str, Any]]:
+        """Items of one partition by their sort key, up to ``limit``; an answer's 1 MB bound is not the caller's."""
+        request: dict[str, Any] = {
+            "KeyConditionExpression": condition,
+            "ScanIndexForward": not descending,
+            "ConsistentRead": consistent,
+            **_expressions(condition, values),
+        }
+        if index is not None:
+            request["IndexName"] = index
+        found: list[dict[str, Any]] = []
+        while limit is None or len(found) < limit:
+            if limit is not None:
+                request["Limit"] = limit - len(found)
+            answer = self._call("query", **request)
+            found.extend(_unpacked(item) for item in answer["Items"])
+            if "LastEvaluatedKey" not in answer:
+                break
+            request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+        return found
+
+    def put_all(self, items: Sequence[Item]) -> None:
+        """Write items without conditions, 25 at a time; all of them when it returns, any part when it raises."""
+        self._batch([{"PutRequest": {"Item": _packed(item)}} for item in items])
+
+    def delete_all(self, keys: Sequence[Item]) -> None:
+        """Remove items without conditions, 25 at a time."""
+        self._batch([{"DeleteRequest": {"Key": _packed(key)}} for key in keys])
+
+    def _batch(self, requests: Sequence[dict[str, Any]]) -> None:
+        for start in range(0, len(requests), _MAX_BATCH):
+            rest, pause_s = list(requests[start : start + _MAX_BATCH]), 0.05
+            while rest:
+                with translated(f"the table {self.name}"):
+                    answer = self._clients.get("dynamodb").batch_write_item(RequestItems={self.name: rest})
+                left = answer.get("UnprocessedItems", {}).get(self.name, [])
+                if len(left) == len(rest):  # what could not be taken is throttled, and not repeated by boto3
+                    if pause_s > 3:
+                        raise Unavailable(f"The table {self.name} is asked too often.", code="aws_throttled")
+                    time.sleep(pause_s)
+                    pause_s *= 2
+                rest = left
+
+    def _write(
+        self, mark: str, operation: str, condition: str | None, values: Item, expression: str, **request: Any
+    ) -> dict[str, Any]:
+        if condition is not None:
+            request["ConditionExpression"] = condition
+            request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+        request |= _expressions(f"{condition or ''} {expression}", values)
+        try:
+            answer = self._call(operation, **request)
+        except ConditionFailed as failure:
+            if failure.item is None or failure.item.get(_WRITER) != mark:
+                raise
+            return failure.item
+        return _unpacked(answer.get("Attributes", {}))
+
+    def _call(self, operation: str, **request: Any) -> dict[str, Any]:
+        from botocore.exceptions import ClientError
+
+        client = self._clients.get("dynamodb")
+        with translated(f"the table {self.name}"):
+            try:
+                answer: dict[str, Any] = getattr(client, operation)(TableName=self.name, **request)
+            except ClientError as error:
+                if error_code(error) != "ConditionalCheckFailedException":
+                    raise
+                item: Any = error.response.get("Item")
+                raise ConditionFailed(None if item is None else _unpacked(item)) from error
+        return answer
+
+
+def _expressions(expression: str, values: Item) -> dict[str, Any]:
+    request: dict[str, Any] = {}
+    names = set(_NAME.findall(expression))
+    if names:
+        request["ExpressionAttributeNames"] = {f"#{name}": name for name in names}
+    if values:
+        request["ExpressionAttributeValues"] = {f":{name}": _pack(value) for name, value in values.items()}
+    return request
+
+
+def _packed(item: Item) -> dict[str, dict[str, Any]]:
+    """As the wire wants it; None is left out."""
+    _check_size(item)
+    return {name: _pack(value) for name, value in item.items() if value is not None}
+
+
+def _check_size(item: Item) -> None:
+    size_bytes = 0
+    for name, value in item.items():
+        try:
+            size_bytes += len(name) + (len(value.encode()) if isinstance(value, str) else _NUMBER_BYTES)
+        except UnicodeEncodeError as error:
+            raise InvalidRequest("A text holds half a character and is not UTF-8.", code="not_utf8") from error
+    if size_bytes > _MAX_ITEM_BYTES:
+        raise ContentRejected(
+            f"A record of {size_bytes} bytes is over the {_MAX_ITEM_BYTES} that a table takes.", code="record_too_large"
+        )
+
+
+def _pack(value: str | int | bool | None) -> dict[str, Any]:
+    if isinstance(value, bool):
+        return {"BOOL": value}
+    if isinstance(value, int):
+        return {"N": str(value)}
+    return {"S": value}
+
+
+def _unpacked(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _value(packed) for name, packed in item.items()}
+
+
+def _value(packed: Mapping[str, Any]) -> str | int | bool:
+    [(kind, value)] = packed.items()
+    if kind == "N":
+        return int(value)
+    result: str | bool = value
+    return result
