@@ -9,13 +9,17 @@ from typing import Any, Final
 
 from services.domain.errors import InvalidRequest
 from services.domain.pricing import PriceList
+from services.ports.audit import AuditLog
+from services.ports.batches import BatchStore
 from services.ports.catalogue import AvatarCatalogue, VoiceCatalogue
 from services.ports.clock import Clock
+from services.ports.consents import ConsentStore
 from services.ports.engine import Engine
 from services.ports.idempotency import IdempotencyStore
 from services.ports.jobs import JobStore
 from services.ports.language_model import LanguageModel
 from services.ports.objects import ObjectStore
+from services.ports.rates import RateLimiter
 from services.ports.tenants import TenantStore
 from services.ports.uploads import UploadStore
 from services.ports.usage import UsageStore
@@ -36,6 +40,7 @@ class Services:
     settings: Settings
     clock: Clock
     jobs: JobStore
+    batches: BatchStore
     objects: ObjectStore
     engine: Engine
     uploads: UploadStore
@@ -46,6 +51,9 @@ class Services:
     idempotency: IdempotencyStore
     deliveries: DeliveryLog
     webhook_sender: WebhookSender
+    consents: ConsentStore
+    audit: AuditLog
+    rates: RateLimiter
     prices: PriceList
     language_model: LanguageModel | None = None
 

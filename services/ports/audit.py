@@ -35,3 +35,7 @@ class AuditLog(Protocol):
     def list(self, tenant_id: str, *, cursor: str | None = None, limit: int = 50) -> Page[AuditEntry]:
         """Newest first."""
         ...
+
+    def forget(self, tenant_id: str) -> None:
+        """Remove every entry of a tenant that has been deleted; on AWS for the operator only, no function may."""
+        ...

@@ -18,6 +18,8 @@ class Avatar:
         kind: ``picture`` or ``video``.
         object_key: Its file, under ``catalogue/{tenant or "shared"}/{id}/0/``.
         licence: For a built-in one, the licence and source of the picture.
+        consent_id: The consent of the person shown; revoked, the avatar may not be used any more.
+        synthetic: Declared to show nobody real.
     """
 
     id: str
@@ -28,6 +30,8 @@ class Avatar:
     media_type: str
     created_at: datetime
     licence: str | None = None
+    consent_id: str | None = None
+    synthetic: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

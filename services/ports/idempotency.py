@@ -48,6 +48,10 @@ class IdempotencyStore(Protocol):
         """Forget a reservation whose request was refused, so that a corrected one may use the key."""
         ...
 
+    def forget(self, tenant_id: str) -> None:
+        """Remove every key of a tenant that is being deleted."""
+        ...
+
     def release(self, reservation: Reservation) -> None:
         """End the right to answer after an unforeseen failure; the next repeat gets the same ``resource_id``."""
         ...

@@ -78,6 +78,10 @@ class ObjectStore(Protocol):
         """Delete every object of a job, upload or avatar in every retention class; the number deleted."""
         ...
 
+    def delete_tenant(self, tenant_id: str) -> int:
+        """Delete every object of a tenant in every retention class; the number deleted."""
+        ...
+
     def sign_upload(self, key: ObjectKey, *, media_type: str, size_bytes: int, expires_in_s: int) -> SignedUpload:
         """Permission to write one object of exactly this size and type."""
         ...

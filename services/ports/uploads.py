@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from services.ports.jobs import Page
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upload:
@@ -31,6 +33,10 @@ class UploadStore(Protocol):
         """Raises:
         NotFound: ``upload_not_found``, for another tenant's too.
         """
+        ...
+
+    def list(self, tenant_id: str, *, cursor: str | None = None, limit: int = 50) -> Page[Upload]:
+        """Newest first."""
         ...
 
     def delete(self, tenant_id: str, upload_id: str) -> None: ...

@@ -36,7 +36,10 @@ def avatars(request: pytest.FixtureRequest, tmp_path: Path) -> AvatarCatalogue:
 
 
 def test_own_and_built_in_avatars_come_back_whole(avatars):
-    own, built_in = avatar(), avatar(None)
+    own, built_in = avatar(consent_id="consent_1"), avatar(None)
+    drawn = avatar(synthetic=True)
+    avatars.add(drawn)
+    assert avatars.get("tenant_a", drawn.id) == drawn
     for one in (own, built_in):
         avatars.add(one)
         assert avatars.get("tenant_a", one.id) == one

@@ -28,3 +28,13 @@ def test_tries_are_kept_in_order_for_their_job(log):
     log.add(tries[1])
     assert list(log.list("job_1")) == tries
     assert not log.list("job_3")
+
+
+def test_deliveries_of_a_deleted_job_go(log):
+    at = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+    for job_id in ("job_1", "job_2", "job_1"):
+        log.add(Delivery(job_id=job_id, event_id="event_1", at=at, status=200))
+    log.forget("job_1")
+    log.forget("job_1")
+    assert not log.list("job_1")
+    assert len(log.list("job_2")) == 1

@@ -105,3 +105,11 @@ def test_one_of_many_at_once_may_answer(store):
     with ThreadPoolExecutor(8) as pool:
         won = [one for one in pool.map(attempt, range(32)) if one is not None]
     assert len(won) == 1
+
+
+def test_deleted_tenant_leaves_no_answer(store):
+    store.finish(reserve(store), ANSWER)
+    store.finish(reserve(store, tenant="tenant_b"), ANSWER)
+    store.forget("tenant_a")
+    assert isinstance(reserve(store), Reservation)
+    assert reserve(store, tenant="tenant_b") == ANSWER

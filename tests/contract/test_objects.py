@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -136,6 +137,17 @@ def test_deleting_an_owner_takes_every_class_and_attempt_and_nothing_else(object
     assert objects.delete_owner("tenant_a", "job_1") == 0
     assert not any(objects.exists(one) for one in mine)
     assert all(objects.get(one) == b"x" for one in others)
+
+
+def test_deleting_a_tenant_takes_every_class_and_owner_and_nothing_else(objects):
+    mine = [key(), key(owner="job_2"), key(retention=Retention.UPLOAD, owner="upload_1"), key(attempt=3)]
+    other = replace(key(), tenant_id="tenant_b")
+    for one in (*mine, other):
+        objects.put(one, b"x", media_type="image/png")
+    assert objects.delete_tenant("tenant_a") == len(mine)
+    assert objects.delete_tenant("tenant_a") == 0
+    assert not any(objects.exists(one) for one in mine)
+    assert objects.get(other) == b"x"
 
 
 def test_links_name_method_and_file(objects):

@@ -54,3 +54,14 @@ def test_only_its_tenant_deletes_an_upload(uploads):
     uploads.delete("tenant_a", "upload_1")
     with pytest.raises(NotFound):
         uploads.get("tenant_a", "upload_1")
+
+
+def test_uploads_are_listed_in_slices_of_one_tenant(uploads):
+    ids = [f"upload_01J{number:023d}" for number in range(4)]
+    for upload_id in ids[:3]:
+        uploads.add(replace(UPLOAD, id=upload_id))
+    uploads.add(replace(UPLOAD, id=ids[3], tenant_id="tenant_b"))
+    first = uploads.list("tenant_a", limit=2)
+    second = uploads.list("tenant_a", limit=2, cursor=first.cursor)
+    assert [one.id for one in (*first.items, *second.items)] == [ids[2], ids[1], ids[0]]
+    assert second.cursor is None

@@ -51,3 +51,12 @@ def test_cost_is_kept_and_may_be_absent(usage):
     usage.record(record("job_2"))
     found = usage.list("tenant_a", since=NOON, until=NOON + timedelta(hours=1))
     assert {one.job_id: one.cost for one in found} == {"job_1": priced.cost, "job_2": None}
+
+
+def test_deleted_tenant_leaves_no_record(usage):
+    usage.record(record())
+    usage.record(record("job_2", tenant_id="tenant_b"))
+    usage.forget("tenant_a")
+    usage.forget("tenant_a")
+    assert not usage.list("tenant_a", since=NOON, until=NOON + timedelta(days=1))
+    assert len(usage.list("tenant_b", since=NOON, until=NOON + timedelta(days=1))) == 1

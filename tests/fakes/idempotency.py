@@ -52,6 +52,9 @@ class FakeIdempotencyStore:
         if self._unanswered(reservation) is not None:
             del self._entries[reservation.tenant_id, reservation.key]
 
+    def forget(self, tenant_id: str) -> None:
+        self._entries = {at: entry for at, entry in self._entries.items() if at[0] != tenant_id}
+
     def release(self, reservation: Reservation) -> None:
         entry = self._unanswered(reservation)
         if entry is not None:

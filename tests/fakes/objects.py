@@ -54,6 +54,12 @@ class FakeObjectStore:
             del self._objects[key]
         return len(doomed)
 
+    def delete_tenant(self, tenant_id: str) -> int:
+        doomed = [key for key in self._objects if key.tenant_id == tenant_id]
+        for key in doomed:
+            del self._objects[key]
+        return len(doomed)
+
     def sign_upload(self, key: ObjectKey, *, media_type: str, size_bytes: int, expires_in_s: int) -> SignedUpload:
         headers = {"Content-Type": media_type, "Content-Length": str(size_bytes)}
         return SignedUpload(method="PUT", url=f"fake://{key}", headers=headers, expires_in_s=expires_in_s)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from services.domain.errors import NotFound
+from services.ports.jobs import Page
 from services.ports.uploads import Upload
+from tests.fakes.pages import page_of
 
 
 class FakeUploadStore:
@@ -17,6 +19,10 @@ class FakeUploadStore:
         if (tenant_id, upload_id) not in self._uploads:
             raise NotFound(f"There is no upload {upload_id}.", code="upload_not_found")
         return self._uploads[tenant_id, upload_id]
+
+    def list(self, tenant_id: str, *, cursor: str | None = None, limit: int = 50) -> Page[Upload]:
+        mine = [one for (owner, _), one in self._uploads.items() if owner == tenant_id]
+        return page_of(mine, kind="upload", cursor=cursor, limit=limit)
 
     def delete(self, tenant_id: str, upload_id: str) -> None:
         self._uploads.pop((tenant_id, upload_id), None)

@@ -18,3 +18,6 @@ class FakeUsageStore:
     def list(self, tenant_id: str, *, since: datetime, until: datetime) -> Sequence[UsageRecord]:
         mine = (record for record in self._records.values() if record.tenant_id == tenant_id)
         return sorted((record for record in mine if since <= record.at < until), key=lambda record: record.at)
+
+    def forget(self, tenant_id: str) -> None:
+        self._records = {id_: one for id_, one in self._records.items() if one.tenant_id != tenant_id}

@@ -41,3 +41,6 @@ class FakeDeliveryLog:
 
     def list(self, job_id: str) -> Sequence[Delivery]:
         return [delivery for delivery in self._deliveries if delivery.job_id == job_id]
+
+    def forget(self, job_id: str) -> None:
+        self._deliveries = [delivery for delivery in self._deliveries if delivery.job_id != job_id]

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from services.adapters.local.rates import MemoryRateLimiter
 from services.bootstrap import Services, bootstrap
 from services.domain import wire
 from services.domain.engine import AnswerState, EngineAnswer, EngineKind, EngineRequest, Failure, Output
@@ -24,8 +25,11 @@ from services.usecases.dispatch_attempt import dispatch_attempt
 from services.usecases.prepare_storyboard import prepare_storyboard
 from services.usecases.reap_jobs import reap_jobs
 from services.usecases.submit_noop import submit_noop
+from tests.fakes.audit import FakeAuditLog
+from tests.fakes.batches import FakeBatchStore
 from tests.fakes.catalogue import FakeAvatarCatalogue, FakeVoiceCatalogue
 from tests.fakes.clock import FakeClock
+from tests.fakes.consents import FakeConsentStore
 from tests.fakes.engine import FakeEngine
 from tests.fakes.idempotency import FakeIdempotencyStore
 from tests.fakes.jobs import FakeJobStore
@@ -68,6 +72,7 @@ class World:
     def __init__(self, settings: Settings | None = None) -> None:
         self.clock = FakeClock()
         self.jobs = FakeJobStore(self.clock)
+        self.batches = FakeBatchStore(self.clock)
         self.objects = FakeObjectStore()
         self.engine = FakeEngine()
         self.uploads = FakeUploadStore()
@@ -77,11 +82,14 @@ class World:
         self.usage = FakeUsageStore()
         self.deliveries = FakeDeliveryLog()
         self.sender = FakeWebhookSender()
+        self.consents = FakeConsentStore()
+        self.audit = FakeAuditLog()
         self.settings = settings or Settings()
         self.services: Services = bootstrap(
             self.settings,
             clock=self.clock,
             jobs=self.jobs,
+            batches=self.batches,
             objects=self.objects,
             engine=self.engine,
             uploads=self.uploads,
@@ -92,6 +100,9 @@ class World:
             idempotency=FakeIdempotencyStore(self.clock),
             deliveries=self.deliveries,
             webhook_sender=self.sender,
+            consents=self.consents,
+            audit=self.audit,
+            rates=MemoryRateLimiter(lambda: self.clock.now().timestamp()),
         )
 
     def upload(self, media_type: str = "image/png", data: bytes | None = b"...", tenant_id: str = TENANT) -> str:

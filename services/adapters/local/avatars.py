@@ -6,9 +6,8 @@ import sqlite3
 from pathlib import Path
 from typing import Final
 
-from services.adapters.local.sqlite import Database, from_micros, to_micros
-from services.domain.errors import InvalidRequest, NotFound
-from services.domain.ids import check_id
+from services.adapters.local.sqlite import Database, from_micros, last_id_of, to_micros
+from services.domain.errors import NotFound
 from services.ports.catalogue import Avatar
 from services.ports.jobs import Page
 
@@ -26,6 +25,10 @@ _MIGRATIONS: Final = (
     ) WITHOUT ROWID;
     CREATE INDEX avatars_by_tenant ON avatars (tenant_id, id);
     """,
+    """
+    ALTER TABLE avatars ADD COLUMN consent_id TEXT;
+    ALTER TABLE avatars ADD COLUMN synthetic INTEGER NOT NULL DEFAULT 0;
+    """,
 )
 _VISIBLE: Final = "(tenant_id = ? OR tenant_id IS NULL)"
 
@@ -38,8 +41,8 @@ class SqliteAvatarCatalogue:
 
     def add(self, avatar: Avatar) -> None:
         self._database.execute(
-            "INSERT INTO avatars (id, tenant_id, name, kind, object_key, media_type, licence, created_at)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+            "INSERT INTO avatars (id, tenant_id, name, kind, object_key, media_type, licence, created_at, consent_id,"
+            " synthetic) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
             (
                 avatar.id,
                 avatar.tenant_id,
@@ -49,6 +52,8 @@ class SqliteAvatarCatalogue:
                 avatar.media_type,
                 avatar.licence,
                 to_micros(avatar.created_at),
+                avatar.consent_id,
+                avatar.synthetic,
             ),
         )
 
@@ -59,25 +64,15 @@ class SqliteAvatarCatalogue:
         return _avatar(row)
 
     def list(self, tenant_id: str, *, cursor: str | None = None, limit: int = 50) -> Page[Avatar]:
-        before = "~" if cursor is None else _checked(cursor)  # "~" sorts after every id
         rows = self._database.all(
             f"SELECT * FROM avatars WHERE id < ? AND {_VISIBLE} ORDER BY id DESC LIMIT ?",
-            (before, tenant_id, limit + 1),
+            (last_id_of(cursor, "avatar"), tenant_id, limit + 1),
         )
         items = tuple(_avatar(row) for row in rows[:limit])
         return Page(items=items, cursor=items[-1].id if len(rows) > limit else None)
 
     def delete(self, tenant_id: str, avatar_id: str) -> None:
         self._database.execute("DELETE FROM avatars WHERE id = ? AND tenant_id = ?", (avatar_id, tenant_id))
-
-
-def _checked(cursor: str) -> str:
-    try:
-        return check_id(cursor, "avatar")
-    except InvalidRequest as error:
-        raise InvalidRequest(
-            "The cursor is not one that this list answered.", code="malformed_cursor", param="cursor"
-        ) from error
 
 
 def _avatar(row: sqlite3.Row) -> Avatar:
@@ -90,4 +85,6 @@ def _avatar(row: sqlite3.Row) -> Avatar:
         media_type=row["media_type"],
         licence=row["licence"],
         created_at=from_micros(row["created_at"]),
+        consent_id=row["consent_id"],
+        synthetic=bool(row["synthetic"]),
     )

@@ -48,3 +48,6 @@ class SqliteDeliveryLog:
             )
             for row in rows
         )
+
+    def forget(self, job_id: str) -> None:
+        self._database.execute("DELETE FROM deliveries WHERE job_id = ?", (job_id,))

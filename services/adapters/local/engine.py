@@ -153,7 +153,7 @@ class SqliteEngine:
         now = self._now()
         with self._database.write() as connection:
             connection.execute(
-                "UPDATE engine_attempts SET state = 'heard', due_at = ?, answer = NULL"
+                "UPDATE engine_attempts SET state = 'heard', due_at = ?, answer = NULL, request = ''"
                 " WHERE job_id = ? AND attempt = ? AND state = 'answered'",
                 (now, job_id, attempt),
             )

@@ -99,6 +99,9 @@ class SqliteIdempotencyStore:
             _row_of(reservation),
         )
 
+    def forget(self, tenant_id: str) -> None:
+        self._database.execute("DELETE FROM first_answers WHERE tenant_id = ?", (tenant_id,))
+
     def release(self, reservation: Reservation) -> None:
         self._database.execute(
             "UPDATE first_answers SET reserved_until = 0"

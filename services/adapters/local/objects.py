@@ -103,15 +103,22 @@ class FileObjectStore:
         self._point(target_path, copied[0])
 
     def delete_owner(self, tenant_id: str, owner_id: str) -> int:
+        return self._delete_folders(tenant_id, owner_id, files="*/*", up=2)
+
+    def delete_tenant(self, tenant_id: str) -> int:
+        return self._delete_folders(tenant_id, "any", files="*/*/*", up=3)
+
+    def _delete_folders(self, tenant_id: str, owner_id: str, *, files: str, up: int) -> int:
+        """Remove the folder ``up`` levels above an object's, in every retention class."""
         num_deleted = 0
         for retention in Retention:
             # ObjectKey refuses segments that would leave the folder.
             key = ObjectKey(retention=retention, tenant_id=tenant_id, owner_id=owner_id, attempt=0, name="any")
-            folder = self._path(key).parent.parent
+            folder = self._path(key).parents[up - 1]
             with _translated():
                 if not folder.is_dir():
                     continue
-                num_deleted += sum(path.is_symlink() for path in folder.glob("*/*"))
+                num_deleted += sum(path.is_symlink() for path in folder.glob(files))
                 doomed = self._root / _SCRATCH / str(ULID())
                 folder.rename(doomed)  # gone at once; a crash below leaves only scratch
                 _sync_folder(folder.parent)

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 from weakref import WeakSet
 
-from services.domain.errors import Unavailable
+from services.domain.errors import InvalidRequest, Unavailable
+from services.domain.ids import check_id
 
 _BUSY_TIMEOUT_S: Final = 30.0
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -149,6 +150,11 @@ class Database:
         with self.write(durable=durable) as connection:
             return connection.execute(sql, parameters).rowcount
 
+    def erase_log(self) -> None:
+        """Move the write-ahead log into the file and empty it: it holds what deleted rows said."""
+        with self.read() as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+
     def close(self) -> None:
         """Close the connections of all threads; a later use opens new ones."""
         with self._lock:
@@ -173,6 +179,7 @@ class Database:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")  # commits are synced by write(), several at once
         connection.execute("PRAGMA foreign_keys=ON")
+        connection.execute("PRAGMA secure_delete=ON")  # deleted rows are overwritten in the file
         with self._lock:
             self._connections.add(connection)
         self._local.held = (os.getpid(), connection)
@@ -202,6 +209,22 @@ class Database:
 def to_micros(moment: datetime) -> int:
     """A moment as an integer that SQLite sorts: microseconds since 1970, UTC."""
     return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def last_id_of(cursor: str | None, kind: str) -> str:
+    """The id behind which a listing, newest first, goes on: ``cursor`` itself; without one, what sorts after every id.
+
+    Raises:
+        InvalidRequest: ``malformed_cursor``.
+    """
+    if cursor is None:
+        return "~"
+    try:
+        return check_id(cursor, kind)
+    except InvalidRequest as error:
+        raise InvalidRequest(
+            "The cursor is not one that this list answered.", code="malformed_cursor", param="cursor"
+        ) from error
 
 
 def from_micros(micros: int) -> datetime:

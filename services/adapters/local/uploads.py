@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 from typing import Final
 
-from services.adapters.local.sqlite import Database, from_micros, to_micros
+from services.adapters.local.sqlite import Database, from_micros, last_id_of, to_micros
 from services.domain.errors import NotFound
+from services.ports.jobs import Page
 from services.ports.uploads import Upload
 
 _MIGRATIONS: Final = (
@@ -21,6 +23,7 @@ _MIGRATIONS: Final = (
         created_at INTEGER NOT NULL
     ) WITHOUT ROWID;
     """,
+    "CREATE INDEX uploads_by_tenant ON uploads (tenant_id, id);",
 )
 
 
@@ -49,15 +52,27 @@ class SqliteUploadStore:
         row = self._database.one("SELECT * FROM uploads WHERE id = ? AND tenant_id = ?", (upload_id, tenant_id))
         if row is None:
             raise NotFound(f"There is no upload {upload_id}.", code="upload_not_found")
-        return Upload(
-            id=row["id"],
-            tenant_id=row["tenant_id"],
-            object_key=row["object_key"],
-            media_type=row["media_type"],
-            size_bytes=row["size_bytes"],
-            file_name=row["file_name"],
-            created_at=from_micros(row["created_at"]),
+        return _upload(row)
+
+    def list(self, tenant_id: str, *, cursor: str | None = None, limit: int = 50) -> Page[Upload]:
+        rows = self._database.all(
+            "SELECT * FROM uploads WHERE tenant_id = ? AND id < ? ORDER BY id DESC LIMIT ?",
+            (tenant_id, last_id_of(cursor, "upload"), limit + 1),
         )
+        more = str(rows[limit - 1]["id"]) if len(rows) > limit else None
+        return Page(items=tuple(_upload(row) for row in rows[:limit]), cursor=more)
 
     def delete(self, tenant_id: str, upload_id: str) -> None:
         self._database.execute("DELETE FROM uploads WHERE id = ? AND tenant_id = ?", (upload_id, tenant_id))
+
+
+def _upload(row: sqlite3.Row) -> Upload:
+    return Upload(
+        id=row["id"],
+        tenant_id=row["tenant_id"],
+        object_key=row["object_key"],
+        media_type=row["media_type"],
+        size_bytes=row["size_bytes"],
+        file_name=row["file_name"],
+        created_at=from_micros(row["created_at"]),
+    )

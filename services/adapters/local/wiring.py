@@ -8,14 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from services.adapters.local.audit import SqliteAuditLog
 from services.adapters.local.avatars import SqliteAvatarCatalogue
+from services.adapters.local.batches import SqliteBatchStore
 from services.adapters.local.clock import SystemClock
+from services.adapters.local.consents import SqliteConsentStore
 from services.adapters.local.deliveries import SqliteDeliveryLog
 from services.adapters.local.engine import SqliteEngine
 from services.adapters.local.idempotency import SqliteIdempotencyStore
 from services.adapters.local.jobs import SqliteJobStore
 from services.adapters.local.links import LinkSigner
 from services.adapters.local.objects import FileObjectStore
+from services.adapters.local.rates import MemoryRateLimiter
 from services.adapters.local.tenants import SqliteTenantStore
 from services.adapters.local.uploads import SqliteUploadStore
 from services.adapters.local.usage import SqliteUsageStore
@@ -43,6 +47,7 @@ def adapters(settings: Settings, parts: Mapping[str, Any]) -> Mapping[str, Calla
     return {
         "clock": SystemClock,
         "jobs": lambda: SqliteJobStore(state / "jobs.sqlite", clock=parts["clock"]),
+        "batches": lambda: SqliteBatchStore(state / "batches.sqlite", clock=parts["clock"]),
         "objects": objects,
         "engine": lambda: SqliteEngine(
             state / "engine.sqlite", clock=parts["clock"], num_instances=settings.num_workers
@@ -55,6 +60,9 @@ def adapters(settings: Settings, parts: Mapping[str, Any]) -> Mapping[str, Calla
         "idempotency": lambda: SqliteIdempotencyStore(state / "idempotency.sqlite", clock=parts["clock"]),
         "deliveries": lambda: SqliteDeliveryLog(state / "deliveries.sqlite"),
         "prices": lambda: read_price_list(settings.price_list),
+        "consents": lambda: SqliteConsentStore(state / "consents.sqlite"),
+        "audit": lambda: SqliteAuditLog(state / "audit.sqlite"),
+        "rates": MemoryRateLimiter,
         "webhook_sender": lambda: HttpWebhookSender(allow_private=settings.allow_private_callbacks),
     }
 

@@ -35,7 +35,7 @@ def test_key_goes_in_either_header(world, api):
 
 def test_revoked_key_is_refused(world, api):
     key = world.tenants.find_key(__import__("hashlib").sha256(api.key.encode()).hexdigest())
-    world.tenants.revoke_key(key.id, world.clock.now())
+    world.tenants.revoke_key(key.tenant_id, key.id, world.clock.now())
     assert api.get("/v1/jobs").problem == (401, "api_key_revoked", None)
 
 
