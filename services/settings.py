@@ -74,6 +74,8 @@ class Settings:
     max_queued_jobs: int = 1000
     max_batch_rows: int = 50_000
     batch_window: int = 200
+    max_batch_file_bytes: int = 64 * 1024 * 1024
+    batch_poll_s: float = 0.5
     job_retention_days: int = 90
 
     table_prefix: str = ""

@@ -73,6 +73,7 @@ class Job:
         available_at: The step is not served before this time (backoff).
         step_tries: Failed tries of the present step.
         deadline_at: When the running attempt is given up; None while none runs.
+        batch_id: The batch whose row it runs, if it is of one.
         started_at: When the latest attempt was handed to an engine.
         traceparent: The W3C trace context of the request that made it, when traces are kept.
         version: Grows by one with each save; a save of an older version is refused.
@@ -97,6 +98,7 @@ class Job:
     failure: Failure | None = None
     callback_url: str | None = None
     callback_id: str | None = None
+    batch_id: str | None = None
     started_at: datetime | None = None
     traceparent: str | None = None
     version: int = 0

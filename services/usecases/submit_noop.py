@@ -25,11 +25,38 @@ def submit_noop(
     settings: Settings,
     callback_url: str | None = None,
     callback_id: str | None = None,
+    batch_id: str | None = None,
 ) -> Job:
     """The job, stored durably and queued; asked again with the same ``job_id``, the job there is.
 
     Args:
         order: ``{"duration_s": ...}``, and what else the no-op engine understands.
+
+    Raises:
+        InvalidRequest: ``out_of_range``.
+        ContentRejected: ``callback_url_refused``.
+    """
+    check_noop(order, settings, callback_url=callback_url, callback_id=callback_id)
+    now = clock.now()
+    job = Job(
+        id=job_id,
+        tenant_id=tenant_id,
+        kind=EngineKind.NOOP,
+        request=order,
+        created_at=now,
+        updated_at=now,
+        available_at=now,
+        callback_url=callback_url,
+        callback_id=callback_id,
+        batch_id=batch_id,
+    )
+    return add_job(job, jobs=jobs)
+
+
+def check_noop(
+    order: Mapping[str, Any], settings: Settings, *, callback_url: str | None = None, callback_id: str | None = None
+) -> None:
+    """Nothing, when ``submit_noop`` would accept it.
 
     Raises:
         InvalidRequest: ``out_of_range``.
@@ -43,16 +70,3 @@ def submit_noop(
             param="duration_s",
         )
     check_callback(callback_url, callback_id, settings)
-    now = clock.now()
-    job = Job(
-        id=job_id,
-        tenant_id=tenant_id,
-        kind=EngineKind.NOOP,
-        request=order,
-        created_at=now,
-        updated_at=now,
-        available_at=now,
-        callback_url=callback_url,
-        callback_id=callback_id,
-    )
-    return add_job(job, jobs=jobs)

@@ -37,8 +37,55 @@ def submit_video(
     callback_url: str | None = None,
     callback_id: str | None = None,
     has_language_model: bool = False,
+    batch_id: str | None = None,
 ) -> Job:
     """The job, stored durably and queued. Asked again with the same ``job_id``, the answer is the job there is.
+
+    Raises:
+        InvalidRequest, ContentRejected: What ``check_submission`` says.
+    """
+    check_submission(
+        request,
+        tenant_id=tenant_id,
+        uploads=uploads,
+        avatars=avatars,
+        voices=voices,
+        objects=objects,
+        settings=settings,
+        callback_url=callback_url,
+        callback_id=callback_id,
+        has_language_model=has_language_model,
+    )
+    now = clock.now()
+    job = Job(
+        id=job_id,
+        tenant_id=tenant_id,
+        kind=EngineKind.VIDEO,
+        request=wire.to_values(request),
+        created_at=now,
+        updated_at=now,
+        available_at=now,
+        callback_url=callback_url,
+        callback_id=callback_id,
+        batch_id=batch_id,
+    )
+    return add_job(job, jobs=jobs)
+
+
+def check_submission(
+    request: VideoRequest,
+    *,
+    tenant_id: str,
+    uploads: UploadStore,
+    avatars: AvatarCatalogue,
+    voices: VoiceCatalogue,
+    objects: ObjectStore,
+    settings: Settings,
+    callback_url: str | None = None,
+    callback_id: str | None = None,
+    has_language_model: bool = False,
+) -> None:
+    """Nothing, when the video would be accepted; nothing is stored, so a batch asks it for each row before any runs.
 
     Args:
         has_language_model: Whether one will write the scripts of briefs; the template writer knows fewer languages.
@@ -61,19 +108,6 @@ def submit_video(
             raise ContentRejected(error.detail, code=error.code, param="presenter.avatar_id") from error
     for param, upload_id in _uploads_of(request).items():
         _check_upload(param, upload_id, tenant_id=tenant_id, uploads=uploads, objects=objects)
-    now = clock.now()
-    job = Job(
-        id=job_id,
-        tenant_id=tenant_id,
-        kind=EngineKind.VIDEO,
-        request=wire.to_values(request),
-        created_at=now,
-        updated_at=now,
-        available_at=now,
-        callback_url=callback_url,
-        callback_id=callback_id,
-    )
-    return add_job(job, jobs=jobs)
 
 
 def add_job(job: Job, *, jobs: JobStore) -> Job:

@@ -34,6 +34,7 @@ def view_job(
         "cost": None if job.result is None or job.result.cost is None else view_cost(job.result.cost),
         "failure": None if job.failure is None else _problem(job.failure),
         "callback_id": job.callback_id,
+        "batch_id": job.batch_id,
     }
     if deliveries is not None:
         view["deliveries"] = [

@@ -34,6 +34,7 @@ _EXAMPLE: dict[str, Any] = {
     "cost": {"amount": 0.016, "currency": "USD"},
     "failure": None,
     "callback_id": "campaign-42",
+    "batch_id": None,
 }
 
 
@@ -104,6 +105,7 @@ class JobBody(AnswerBody):
     cost: CostBody | None = Field(description="Of a succeeded job; null for others and for work without a price.")
     failure: FailureBody | None
     callback_id: str | None
+    batch_id: str | None = Field(description="The batch whose row it runs; null when it is of none.")
 
 
 class JobDetailBody(JobBody):
