@@ -68,7 +68,7 @@ def test_room_made_by_a_finished_job_is_used(world):
 
 
 def test_tenant_at_its_cap_waits_while_another_is_served(world):
-    world.tenants.add(make_tenant(TENANT, max_outstanding=1))
+    world.tenants.update(make_tenant(TENANT, max_outstanding=1))
     world.dispatch(prepared(world).id)
     assert world.dispatch(prepared(world).id).state is JobState.QUEUED
     assert world.dispatch(prepared(world, tenant_id=OTHER_TENANT).id).state is JobState.PROCESSING
@@ -130,7 +130,7 @@ def test_full_engine_leaves_waiting_jobs_unclaimed(world):
 
 
 def test_claims_pass_over_tenants_at_their_cap(world):
-    world.tenants.add(make_tenant(TENANT, max_outstanding=1))
+    world.tenants.update(make_tenant(TENANT, max_outstanding=1))
     world.start()
     prepared(world)
     other = prepared(world, tenant_id=OTHER_TENANT)
