@@ -16,8 +16,7 @@ from spokesmodel.bell import Bells
 from spokesmodel.event_sources import EngineFeed, FunctionContext, Handler, Schedule, Source, StepSource
 from spokesmodel.template import FunctionSpec, QueueBinding, Template
 
-_THREADS: Final = 2  # where the template sets no concurrency
-_MAX_THREADS: Final = 8
+_THREADS: Final = 2  # of a step, at most: the cloud's concurrency is not for one machine
 
 
 def bind(
@@ -36,7 +35,7 @@ def bind(
             feeds.append(_engine_feed(binding, function, services, engine, bells))
         elif binding.step is not None:
             sources += _step_sources(JobStep(binding.step), binding, function, services, bells)
-        else:
+        elif binding.feed != "batch":
             raise InvalidRequest(
                 f"{binding.queue} names neither a step nor a feed that this runner knows.", code="malformed_template"
             )
@@ -76,7 +75,7 @@ def _step_sources(
             lease_s=max(services.settings.lease_s, function.timeout_s),
             bell=bells.steps[step],
         )
-        for _ in range(min(binding.max_concurrency or _THREADS, _MAX_THREADS))
+        for _ in range(min(binding.max_concurrency or _THREADS, _THREADS))
     ]
 
 

@@ -119,10 +119,11 @@ class LocalSystem:
         self._stack.callback(folder.close)
         listener = self._stack.enter_context(listen(self._host, self._port))
         self.url = f"http://{_reachable(self._host)}:{listener.getsockname()[1]}"
-        spec = template.load(TEMPLATE)
+        spec = template.load(TEMPLATE, {"Profile": "local"})
         for function in spec.functions.values():
             for name, value in function.environment.items():
-                os.environ.setdefault(name, value)
+                if not name.startswith("SPOKESMODEL_"):  # those are the cloud's; this machine has settings of its own
+                    os.environ.setdefault(name, value)
         self.services, jobs, engine = self._build()
         (folder.path / WORKERS_LOG).touch()
         folder.make_private()
