@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from services.domain.engine import EngineKind, Failure
+from services.domain.pricing import Cost
 
 
 class BatchState(StrEnum):
@@ -81,6 +82,14 @@ class BatchRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BatchEstimate:
+    """What the valid rows will use and cost, before any runs; ``quantities`` by unit, as usage has them."""
+
+    quantities: Mapping[str, float]
+    cost: Cost
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
     """The batch row.
 
@@ -89,7 +98,7 @@ class Batch:
         file_key: The batch's own copy of the file.
         dry_run: Ends after validation; nothing is submitted.
         counts: Number of rows by state; exact once the batch is final.
-        estimate: Cost of the valid rows before they run, by unit.
+        estimate: Made with the validation; None when no row is valid.
         has_report: Whether the validation report has been written.
         retry_asked: The next pass makes failed rows pending again.
         is_in_pass: A pass has begun and not ended; when the next one finds it so, that pass died.
@@ -111,7 +120,7 @@ class Batch:
     step: BatchStep = BatchStep.VALIDATE
     step_tries: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
-    estimate: Mapping[str, float] = field(default_factory=dict)
+    estimate: BatchEstimate | None = None
     has_report: bool = False
     retry_asked: bool = False
     is_in_pass: bool = False

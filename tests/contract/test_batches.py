@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from services.adapters.local.batches import SqliteBatchStore
-from services.domain.batch import Batch, BatchRow, BatchState, BatchStep, OnInvalid, RowFault, RowState
+from services.domain.batch import Batch, BatchEstimate, BatchRow, BatchState, BatchStep, OnInvalid, RowFault, RowState
 from services.domain.engine import EngineKind, Failure
 from services.domain.errors import Conflict, InvalidRequest, NotFound
 from services.domain.ids import new_id
+from services.domain.pricing import Cost
 from services.ports.batches import BatchStore
 from tests.fakes.batches import FakeBatchStore
 from tests.fakes.clock import FakeClock
@@ -66,7 +67,7 @@ def test_stored_batch_comes_back_equal(batches, add, clock):
         state=BatchState.SUCCEEDED,
         step=BatchStep.NOTIFY,
         counts={"succeeded": 3, "failed": 1},
-        estimate={"output_s": 12.5},
+        estimate=BatchEstimate(quantities={"output_s": 12.5}, cost=Cost(amount=0.25, currency="EUR")),
         has_report=True,
         retry_asked=True,
         is_in_pass=True,
