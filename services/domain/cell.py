@@ -1,0 +1,62 @@
+"""What the cells of a table mean: text becomes the value that the request field takes."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from typing import Any
+
+_SEPARATOR = "|"
+_YES_NO = {"true": True, "false": False}
+
+
+class CellType(StrEnum):
+    """What a request field takes; a field may take several."""
+
+    TEXT = "text"
+    NAME = "name"  # one of given words
+    INTEGER = "integer"
+    NUMBER = "number"
+    YES_NO = "yes_no"
+    LIST = "list"  # of texts
+    MAPPING = "mapping"  # of texts by text
+
+
+def cell_value(text: str, types: frozenset[CellType]) -> Any:
+    """The value of a cell that is not empty; text that none of ``types`` reads stays text, for validation to refuse.
+
+    Lists are JSON arrays or texts between ``|``; mappings are JSON objects.
+    """
+    bare = text.strip()
+    if CellType.INTEGER in types and (number := _integer(bare)) is not None:
+        return number
+    if CellType.NUMBER in types and (real := _number(bare)) is not None:
+        return real
+    if CellType.YES_NO in types and bare.lower() in _YES_NO:
+        return _YES_NO[bare.lower()]
+    if CellType.LIST in types and not bare.startswith("["):
+        return [part.strip() for part in bare.split(_SEPARATOR) if part.strip()]
+    if CellType.LIST in types or CellType.MAPPING in types:
+        return _json(bare)
+    return bare
+
+
+def _integer(text: str) -> int | None:
+    number = _number(text)  # spreadsheets write 25 as 25.0, too
+    return int(number) if number is not None and number.is_integer() and abs(number) < 2**53 else None
+
+
+def _number(text: str) -> float | None:
+    if "_" in text:  # Python reads 1_000; no spreadsheet writes it
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
