@@ -1,7 +1,7 @@
 """A storyboard becomes files: the stages of the talking head in their order.
 
-face -> speech -> face track -> mouth curve and head motion -> face renderer -> subtitles -> encoder. Frames stream: one
-frame is in memory at a time, whatever the length. Each stage is replaceable; a neural renderer takes the place of
+face -> speech -> face track -> mouth curve and head motion -> face renderer -> label and subtitles -> encoder. Frames
+stream: one frame is in memory at a time, whatever the length. Each stage is replaceable; a neural renderer takes the place of
 ``MeshRenderer`` and nothing else changes.
 """
 
@@ -16,6 +16,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from models.provenance.marks import GENERATOR
+from models.talking_head.disclosure import FilmDisclosure
 from models.talking_head.head_motion import plan_head
 from models.talking_head.mouth_curve import plan_mouth
 from models.talking_head.scene import FilmSettings, Scene, open_presenter
@@ -28,6 +30,7 @@ from models.video.subtitles import (
     Cue,
     CueLimits,
     SubtitleBurner,
+    caption_rows,
     cues_from_timeline,
     place_captions,
     to_srt,
@@ -44,6 +47,8 @@ Samples = NDArray[np.float32]
 _NO_SPEECH: Final = "No speech was heard in the sound: the mouth stays closed."
 _NOTHING_HEARD: Final = (
     "There are no subtitles: no speech was heard in the recording that the transcript could be laid on."
+)
+    "The label covers a part of a face: no corner of the film is free. A wider frame has room for it."
 )
 _TAIL_S: Final = 0.2  # after the voice's own silence: a film that ends with its last sound looks cut off
 _PROGRESS_EVERY: Final = 10  # frames
@@ -68,6 +73,7 @@ class FilmInputs:
 
     Attributes:
         timeline: For sound whose times are known because a managed voice made it.
+        producer: Who the files' metadata say made them; a name or registered code of the service.
     """
 
     storyboard: Storyboard
@@ -76,6 +82,7 @@ class FilmInputs:
     background: Path | None = None
     timeline: SpeechTimeline | None = None
     limits: MediaLimits = field(default_factory=MediaLimits)
+    producer: str = GENERATOR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,20 +165,23 @@ def make_video(
         if cues and is_burnt
         else None
     )
+    captions = caption_rows(place, *scene.size) if burner else None
+    disclosure = FilmDisclosure(storyboard, scene, sound.language, captions=captions, producer=inputs.producer)
 
     def progress(done: int) -> None:
         check_canceled()
         on_progress("render", _PREPARED_SHARE + (1 - _PREPARED_SHARE) * done / num_frames)
 
     files = {"video": out_dir / "video.mp4", "poster": out_dir / "poster.jpg"}
-    facts = _render(files, scene, sound, mouth, head, burner, fps=fps, progress=progress)
+    facts = _render(files, scene, sound, mouth, head, disclosure, burner, fps=fps, progress=progress)
+    disclosure.finish_video(files["video"])
     files |= _write_subtitles(out_dir, cues)
     if sound.text:
         files["script"] = out_dir / "script.txt"
         files["script"].write_text(sound.text, encoding="utf-8", newline="")
     return FilmResult(
         files=files,
-        facts=_facts(storyboard, scene, sound, mouth, facts, cues),
+        facts=_facts(storyboard, scene, sound, mouth, facts, cues, disclosure),
         usage=_usage(storyboard, facts),
     )
 
@@ -248,6 +258,7 @@ def _render(
     sound: SpokenSound,
     mouth: MouthTrack,
     head: HeadTrack,
+    disclosure: FilmDisclosure,
     burner: SubtitleBurner | None,
     *,
     fps: int,
@@ -263,10 +274,12 @@ def _render(
         fps=fps,
         samples=sound.samples,
         sample_rate_hz=sound.sample_rate_hz,
+        metadata=disclosure.marks("video").container_tags(),
     ) as writer:
         for index, frame in enumerate(scene.frames(mouth, head)):
+            disclosure.draw(frame)
             if index == poster_index:
-                write_poster(files["poster"], frame)
+                write_poster(files["poster"], frame, xmp=disclosure.marks("poster").xmp())
             if burner is not None:
                 burner.draw(frame, (index + 0.5) / fps)
             writer.write(frame)
@@ -293,9 +306,15 @@ def _write_subtitles(out_dir: Path, cues: list[Cue]) -> dict[str, Path]:
 
 
 def _facts(
-    storyboard: Storyboard, scene: Scene, sound: SpokenSound, mouth: MouthTrack, video: VideoFacts, cues: list[Cue]
+    storyboard: Storyboard,
+    scene: Scene,
+    sound: SpokenSound,
+    mouth: MouthTrack,
+    video: VideoFacts,
+    cues: list[Cue],
+    disclosure: FilmDisclosure,
 ) -> dict[str, Any]:
-    warnings = [*scene.notes, *sound.notes]
+    warnings = [*scene.notes, *sound.notes, *disclosure.notes()]
     if not mouth.speaking.any():
         warnings.append(_NO_SPEECH)
     if storyboard.subtitles is not SubtitleMode.NONE and not cues:
@@ -315,6 +334,7 @@ def _facts(
         "num_faces": scene.num_faces,
         "face": scene.face,
         "warnings": warnings,
+        **disclosure.facts(),
     }
 
 

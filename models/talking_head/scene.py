@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.perception.bounded import bounded
-from models.perception.face import FaceLandmarks
+from models.perception.face import FaceBox, FaceLandmarks
 from models.perception.faces import FaceFinder, choose_face
 from models.perception.person import person_matte
 from models.talking_head.face_track import FaceTrack, require_face, track_face
@@ -22,6 +22,7 @@ from models.talking_head.mesh.lips import is_wide_open
 from models.talking_head.tracks import HeadTrack, MouthTrack
 from models.video.background import BackgroundComposer
 from models.video.framing import FramePlan, HeadBox, head_box, plan_frame
+from models.video.label import face_mask
 from models.video.picture import PictureSource
 from models.video.source import SourceFrame, VideoSource, open_source
 from models.video.subtitles import FaceRows
@@ -81,12 +82,14 @@ class Scene(Protocol):
         size: Width and height of the film.
         num_faces, face: How many faces were found, and which one speaks, from left to right.
         face_rows: Which rows of the film the face takes.
+        faces: Where a face is at any time, as ``models.video.label.face_mask`` has it.
         notes: What the client should know.
     """
 
     kind: str
     size: tuple[int, int]
     face_rows: FaceRows
+    faces: NDArray[np.bool_]
     num_faces: int
     face: int
     notes: tuple[str, ...]
@@ -135,13 +138,22 @@ class PictureScene:
     kind = "picture"
 
     def __init__(
-        self, frame: Frame, landmarks: FaceLandmarks, *, num_faces: int, face: int, notes: tuple[str, ...]
+        self,
+        frame: Frame,
+        landmarks: FaceLandmarks,
+        *,
+        num_faces: int,
+        face: int,
+        notes: tuple[str, ...],
+        other_faces: Sequence[NDArray[np.float32]] = (),
     ) -> None:
+        """``other_faces``: outlines of those who do not speak, in film pixels."""
         self._renderer = MeshRenderer()
         self.base_frame = frame
         self._state = self._renderer.prepare(frame, landmarks)
         self.size = (frame.shape[1], frame.shape[0] * 2 // 3)
         self.face_rows = _rows([landmarks])
+        self.faces = face_mask(self.size, [landmarks.points[:, :2], *other_faces])
         self.num_faces, self.face = num_faces, face
         self.notes = (*notes, *(_WARNINGS[code] for code in self._state.warnings if code in _WARNINGS))
 
@@ -170,7 +182,9 @@ class VideoScene:
         self._source, self._track, self._plan, self._composer, self._fps = source, track, plan, composer, fps
         self._renderer = MeshRenderer()
         self.size = (plan.width, plan.height)
-        self.face_rows = _rows([_in_film(plan, landmarks) for landmarks in track.landmarks if landmarks is not None])
+        seen = [_in_film(plan, landmarks) for landmarks in track.landmarks if landmarks is not None]
+        self.face_rows = _rows(seen)
+        self.faces = face_mask(self.size, [landmarks.points[:, :2] for landmarks in seen])
         self.num_faces, self.face = track.num_faces, track.face
         notes = [*source.notes, *plan.notes]
         if track.num_faces > 1:
@@ -234,8 +248,14 @@ def _picture_scene(source: PictureSource, settings: FilmSettings) -> PictureScen
             rgb = composer.compose(rgb, alpha, is_over_white=True)
         else:
             rgb = composer.compose(rgb, _picture_matte(source.rgb, rgb, plan, composer))
+    others = [_outline(other, plan) for index, other in enumerate(faces) if index != face]
     return PictureScene(
-        rgb_to_i420(rgb), _in_film(plan, landmarks), num_faces=len(faces), face=face, notes=tuple(notes)
+        rgb_to_i420(rgb),
+        _in_film(plan, landmarks),
+        num_faces=len(faces),
+        face=face,
+        notes=tuple(notes),
+        other_faces=others,
     )
 
 
@@ -338,3 +358,9 @@ def _head_with_hair(rgb: Frame, landmarks: FaceLandmarks) -> HeadBox:
 
 def _in_film(plan: FramePlan, landmarks: FaceLandmarks) -> FaceLandmarks:
     return replace(landmarks, points=plan.to_film(landmarks.points))
+
+
+def _outline(face: FaceBox, plan: FramePlan) -> NDArray[np.float32]:
+    right, bottom = face.left + face.width, face.top + face.height
+    corners = [(face.left, face.top), (right, face.top), (right, bottom), (face.left, bottom)]
+    return plan.to_film(np.array(corners, np.float32))

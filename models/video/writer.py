@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -74,7 +74,7 @@ class VideoWriter:
             shorter sound is followed by silence.
         sample_rate_hz: Of ``samples``; other rates than 48000 are resampled as they are written.
         threads: Of the encoder.
-        metadata: Tags of the container, such as ``title`` and ``comment``.
+        metadata: Tags of the container's ``moov.udta.meta``, under any name.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class VideoWriter:
         samples: NDArray[np.float32] | None = None,
         sample_rate_hz: int = AUDIO_RATE_HZ,
         threads: int = 1,
-        metadata: dict[str, str] | None = None,
+        metadata: Mapping[str, str] | None = None,
     ) -> None:
         if width % 2 or height % 2:
             raise ValueError(f"the film's sides must be even, not {width}x{height}")
@@ -98,7 +98,9 @@ class VideoWriter:
         self._num_frames = 0
         self._facts: VideoFacts | None = None
         # "file:" keeps ffmpeg from reading a colon in the name as a protocol.
-        self._container = av.open(f"file:{self._partial}", "w", format="mp4", options={"movflags": "+faststart"})
+        # Without use_metadata_tags ffmpeg writes the tags that iTunes knows and drops the rest in silence.
+        flags = "+faststart+use_metadata_tags" if metadata else "+faststart"
+        self._container = av.open(f"file:{self._partial}", "w", format="mp4", options={"movflags": flags})
         self._container.metadata.update(metadata or {})
         self._video = self._add_video(threads)
         self._audio: AudioStream | None = None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from services.domain.brief import Script
-from services.domain.video import BackgroundKind, FrameSettings, SubtitleMode, VoiceSettings
+from services.domain.video import BackgroundKind, Disclosure, FrameSettings, SubtitleMode, VoiceSettings
 
 STORYBOARD_VERSION: Final = 1
 
@@ -52,5 +52,6 @@ class Storyboard:
     frame: FrameSettings
     background: BackgroundShot
     subtitles: SubtitleMode
+    disclosure: Disclosure = field(default_factory=Disclosure)
     seed: int = 0
     version: int = STORYBOARD_VERSION

@@ -53,15 +53,20 @@ class VoiceSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Presenter:
-    """Who is seen: a catalogue avatar or an upload (picture or short video); exactly one is set.
+    """Who is seen: a catalogue avatar, an upload (picture or short video), or such a file elsewhere; exactly one is set.
 
     Attributes:
         face: Index of the face from left to right; None takes the largest.
+        consent_id: The consent of the person shown; of an avatar made under one, that one.
+        synthetic: The client's word that no real person is shown.
     """
 
     avatar_id: str | None = None
     upload_id: str | None = None
+    source_url: str | None = None
     face: int | None = None
+    consent_id: str | None = None
+    synthetic: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,9 +81,10 @@ class SpokenText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpokenAudio:
-    """Speech that the client recorded."""
+    """Speech that the client recorded: an upload, or a file elsewhere; exactly one is set."""
 
-    upload_id: str
+    upload_id: str | None = None
+    source_url: str | None = None
     transcript: str | None = None
     language: str | None = None
 
@@ -97,11 +103,32 @@ class FrameSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Background:
-    """What is behind the presenter; ``color`` is ``#rrggbb``, ``upload_id`` a picture."""
+    """What is behind the presenter; ``color`` is ``#rrggbb``, ``upload_id`` or ``source_url`` a picture."""
 
     kind: BackgroundKind = BackgroundKind.ORIGINAL
     color: str | None = None
     upload_id: str | None = None
+    source_url: str | None = None
+
+
+class LabelCorner(StrEnum):
+    TOP_LEFT = "top_left"
+    TOP_RIGHT = "top_right"
+    BOTTOM_LEFT = "bottom_left"
+    BOTTOM_RIGHT = "bottom_right"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disclosure:
+    """How a result shows that AI made it. What stands in the file's metadata cannot be turned off.
+
+    Attributes:
+        visible_label: Words in every frame. Without them the client must tell viewers in another way, as law asks.
+        corner: Where they are wanted; None chooses. Another corner is taken when a face is there.
+    """
+
+    visible_label: bool = True
+    corner: LabelCorner | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,4 +140,5 @@ class VideoRequest:
     frame: FrameSettings = field(default_factory=FrameSettings)
     background: Background = field(default_factory=Background)
     subtitles: SubtitleMode = SubtitleMode.FILE
+    disclosure: Disclosure = field(default_factory=Disclosure)
     seed: int = 0

@@ -68,6 +68,7 @@ def prepare_storyboard(
                     frame=request.frame,
                     background=copy_background(request.background, job, objects=objects, uploads=uploads),
                     subtitles=request.subtitles,
+                    disclosure=request.disclosure,
                     seed=request.seed,
                 )
             )

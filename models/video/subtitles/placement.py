@@ -66,5 +66,12 @@ def place_captions(width: int, height: int, face: FaceRows | None, style: Subtit
     return replace(usual, top=round(face.lip_bottom), bottom=lowest, max_lines=1)
 
 
+def caption_rows(place: CaptionPlace, width: int, height: int) -> tuple[int, int]:
+    """The first and last row that cues at ``place`` may reach, outline and tall scripts included."""
+    block = _block(place.max_lines, place.style, width, height)
+    spare = 0.25 * place.style.size_share * min(width, height)
+    return max(0, round(max(place.bottom - 1.1 * block, place.top) - spare)), min(height, round(place.bottom + spare))
+
+
 def _block(num_lines: int, style: SubtitleStyle, width: int, height: int) -> float:
     return (_FIRST_LINE + _FURTHER_LINE * (num_lines - 1)) * style.size_share * min(width, height)

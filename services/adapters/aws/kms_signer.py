@@ -1,0 +1,71 @@
+"""The key of Content Credentials in AWS KMS; its certificate chain is a secret's value, though no secret."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Final
+
+from services.adapters.aws.clients import translated
+from services.domain.errors import SpokesmodelError, Unavailable
+from services.ports.secrets import Secrets
+
+_SIGNATURE_HALF_BYTES: Final = 32
+
+
+class KmsSigner:
+    """An asymmetric KMS key (``ECC_NIST_P256``, ``SIGN_VERIFY``) and the certificate that an authority issued for it.
+
+    Args:
+        client: boto3's ``kms``.
+        key_id: Id, alias or address of the key.
+        secrets: Where the chain is, under ``certificate_secret``: PEM, the key's certificate first.
+        is_trusted: What the operator says of the authority; ``spokesmodel verify`` believes the trust list alone.
+    """
+
+    def __init__(
+        self, client: Any, key_id: str, *, secrets: Secrets, certificate_secret: str, is_trusted: bool = True
+    ) -> None:
+        self._client = client
+        self._key_id = key_id
+        self._secrets = secrets
+        self._certificate_secret = certificate_secret
+        self._chain: bytes | None = None
+        self.is_trusted = is_trusted
+
+    def certificate_chain_pem(self) -> bytes:
+        """See ``Signer``; read once.
+
+        Raises:
+            Unavailable: ``signing_unavailable``.
+        """
+        if self._chain is None:
+            try:
+                self._chain = self._secrets.get(self._certificate_secret).encode("ascii")
+            except SpokesmodelError as error:
+                raise _unavailable(error.detail) from error
+            except UnicodeError as error:
+                raise _unavailable("The secret with its certificate chain holds no PEM text.") from error
+        return self._chain
+
+    def sign(self, data: bytes) -> bytes:
+        """See ``Signer``: the digest goes to KMS, never the data."""
+        from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+
+        try:
+            with translated("KMS", code="signing_unavailable"):
+                answer = self._client.sign(
+                    KeyId=self._key_id,
+                    Message=hashlib.sha256(data).digest(),
+                    MessageType="DIGEST",
+                    SigningAlgorithm="ECDSA_SHA_256",
+                )
+            r, s = decode_dss_signature(answer["Signature"])
+        except SpokesmodelError as error:
+            raise _unavailable(error.detail) from error
+        except (ValueError, KeyError) as error:
+            raise _unavailable("The answer holds no ECDSA signature.") from error
+        return r.to_bytes(_SIGNATURE_HALF_BYTES, "big") + s.to_bytes(_SIGNATURE_HALF_BYTES, "big")
+
+
+def _unavailable(why: str) -> Unavailable:
+    return Unavailable(f"The key that signs Content Credentials cannot be used: {why}", code="signing_unavailable")
