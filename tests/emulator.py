@@ -18,6 +18,8 @@ from typing import Any, Final
 
 import yaml
 
+from services.adapters.aws.clients import Clients
+
 ROOT: Final = Path(__file__).resolve().parent.parent
 PYTHON: Final = ROOT / ".tools" / "ministack" / "bin" / "python"
 ENVIRONMENT: Final = {  # signed S3 links are checked against this secret
@@ -70,6 +72,11 @@ class Emulator:
             )
         return self._clients[service]
 
+    @cached_property
+    def clients(self) -> Clients:
+        """The product's clients, found by the environment; to be asked for while that is set."""
+        return Clients()
+
     def close(self) -> None:
         """End the process."""
         self._process.terminate()
@@ -102,6 +109,11 @@ class Aws:
         self.table_prefix = f"{self.name}-"
         self.endpoint_url = emulator.endpoint_url
         self._queues: dict[str, str] = {}
+
+    @property
+    def clients(self) -> Clients:
+        """The product's clients."""
+        return self._emulator.clients
 
     def client(self, service: str) -> Any:
         """A boto3 client of the emulator."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, Protocol, TypeVar
@@ -79,7 +79,7 @@ class JobStore(Protocol):
         *,
         limit: int,
         lease_s: float,
-        except_tenants: Collection[str] = (),
+        room_of: Callable[[str], int] | None = None,
         due_for_s: float = 0.0,
     ) -> Sequence[Job]:
         """Up to ``limit`` jobs whose ``step`` is due and unclaimed, taken turn about between tenants.
@@ -88,6 +88,7 @@ class JobStore(Protocol):
         ``services.usecases.claim_step`` claims with admission in mind.
 
         Args:
+            room_of: How many jobs of a tenant may be claimed; None sets no bound. Asked once for each tenant in turn.
             due_for_s: Only what has been due for so long: what others should have served by now.
         """
         ...

@@ -29,10 +29,11 @@ def claim_step(
     room = engine.capacity(EngineKind.VIDEO).max_outstanding - sum(outstanding.values())
     if room < 1:
         return ()
-    full = {
-        tenant_id for tenant_id, number in outstanding.items() if number >= max_outstanding(tenant_id, tenants=tenants)
-    }
-    return jobs.claim(step, limit=min(limit, room), lease_s=lease_s, except_tenants=full)
+
+    def room_of(tenant_id: str) -> int:
+        return max_outstanding(tenant_id, tenants=tenants) - outstanding.get(tenant_id, 0)
+
+    return jobs.claim(step, limit=min(limit, room), lease_s=lease_s, room_of=room_of)
 
 
 def max_outstanding(tenant_id: str, *, tenants: TenantStore) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from services.adapters.aws.jobs import DynamoJobStore
 from services.adapters.local.jobs import SqliteJobStore
 from services.domain.engine import EngineKind, Failure, Output
 from services.domain.errors import Conflict, InvalidRequest, NotFound
@@ -26,11 +28,17 @@ def clock() -> FakeClock:
     return FakeClock()
 
 
-@pytest.fixture(params=["fake", "sqlite"])
+@pytest.fixture(params=["fake", "sqlite", "dynamodb"])
 def jobs(request: pytest.FixtureRequest, clock: FakeClock, tmp_path: Path) -> JobStore:
-    if request.param == "fake":
-        return FakeJobStore(clock)
-    return SqliteJobStore(tmp_path / "jobs.sqlite", clock=clock)
+    match request.param:
+        case "fake":
+            return FakeJobStore(clock)
+        case "sqlite":
+            return SqliteJobStore(tmp_path / "jobs.sqlite", clock=clock)
+        case _:
+            aws = request.getfixturevalue("aws")
+            prefix = aws.tables("jobs", "turns")
+            return DynamoJobStore(aws.clients, table_prefix=prefix, clock=clock, retention_days=90)
 
 
 @pytest.fixture
@@ -211,11 +219,13 @@ def test_jobs_of_one_tenant_are_served_in_order(jobs, add, clock):
     assert [jobs.claim(JobStep.PREPARE, limit=1, lease_s=30)[0].id for _ in range(3)] == expected
 
 
-def test_excepted_tenants_are_left_alone(jobs, add):
-    add("tenant_a")
-    other = add("tenant_b")
-    claimed = jobs.claim(JobStep.PREPARE, limit=5, lease_s=30, except_tenants={"tenant_a"})
-    assert [job.id for job in claimed] == [other.id]
+def test_no_more_is_claimed_of_a_tenant_than_it_has_room_for(jobs, add):
+    for tenant_id in ("tenant_a", "tenant_b", "tenant_c"):
+        for _ in range(3):
+            add(tenant_id)
+    room = {"tenant_a": 0, "tenant_b": 2, "tenant_c": 9}
+    claimed = jobs.claim(JobStep.PREPARE, limit=10, lease_s=30, room_of=room.__getitem__)
+    assert Counter(job.tenant_id for job in claimed) == {"tenant_b": 2, "tenant_c": 3}
 
 
 def test_listing_pages_through_all_newest_first(jobs, add):

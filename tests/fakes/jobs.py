@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -81,17 +81,24 @@ class FakeJobStore:
         *,
         limit: int,
         lease_s: float,
-        except_tenants: Collection[str] = (),
+        room_of: Callable[[str], int] | None = None,
         due_for_s: float = 0.0,
     ) -> Sequence[Job]:
         now = self._clock.now()
         due_by = now - timedelta(seconds=due_for_s)
         claimed: list[Job] = []
+        rooms: dict[str, int] = {}
+
+        def has_room(tenant_id: str) -> bool:
+            if tenant_id not in rooms:
+                rooms[tenant_id] = limit if room_of is None else room_of(tenant_id)
+            return rooms[tenant_id] > 0
+
         while len(claimed) < limit:
             due = [
                 row
                 for row in self._rows.values()
-                if row.job.step == step and row.due_at <= due_by and row.job.tenant_id not in except_tenants
+                if row.job.step == step and row.due_at <= due_by and has_room(row.job.tenant_id)
             ]
             if not due:
                 break
@@ -100,6 +107,7 @@ class FakeJobStore:
             if row.claimed:
                 row.job = replace(row.job, step_tries=row.job.step_tries + 1)
             row.claimed, row.due_at = True, now + timedelta(seconds=lease_s)
+            rooms[row.job.tenant_id] -= 1
             claimed.append(row.job)
         return claimed
 

@@ -16,6 +16,7 @@ Item: TypeAlias = Mapping[str, str | int | bool | None]
 _MAX_ITEM_BYTES: Final = 400 * 1024
 _NUMBER_BYTES: Final = 21  # the most that a number takes
 _MAX_BATCH: Final = 25
+_MAX_READ: Final = 100
 _NAME: Final = re.compile(r"#(\w+)")
 _WRITER: Final = "written_by"
 
@@ -47,6 +48,27 @@ class Table:
         answer = self._call("get_item", Key=_packed(key), ConsistentRead=consistent)
         return _unpacked(answer["Item"]) if "Item" in answer else None
 
+    def get_all(self, keys: Sequence[Item]) -> list[dict[str, Any]]:
+        """The items there are with these keys, each asked for once, in no order."""
+        found: list[dict[str, Any]] = []
+        for start in range(0, len(keys), _MAX_READ):
+            rest: Any = [_packed(key) for key in keys[start : start + _MAX_READ]]
+            pause_s = 0.05
+            while rest:
+                with translated(f"the table {self.name}"):
+                    answer = self._clients.get("dynamodb").batch_get_item(
+                        RequestItems={self.name: {"Keys": rest, "ConsistentRead": True}}
+                    )
+                items = answer["Responses"].get(self.name, [])
+                found += [_unpacked(item) for item in items]
+                rest = answer.get("UnprocessedKeys", {}).get(self.name, {}).get("Keys", [])
+                if rest and not items:
+                    if pause_s > 3:
+                        raise Unavailable(f"The table {self.name} is asked too often.", code="aws_throttled")
+                    time.sleep(pause_s)
+                    pause_s *= 2
+        return found
+
     def put(self, item: Item, *, condition: str | None = None, values: Item | None = None) -> None:
         """Write ``item``, in place of one with the same key.
 
@@ -57,7 +79,7 @@ class Table:
         marked = {**item, _WRITER: mark}
         self._write(mark, "put_item", condition, values or {}, "", Item=_packed(marked))
 
-    def update(self, key: Item, expression: str, *, condition: str, values: Item) -> dict[str, Any]:
+    def update(self, key: Item, expression: str, *, condition: str | None = None, values: Item) -> dict[str, Any]:
         """Change one item by ``SET`` assignments ``expression``; the item afterwards.
 
         Raises:
@@ -96,14 +118,22 @@ class Table:
         limit: int | None = None,
         descending: bool = False,
         consistent: bool = False,
+        attributes: Sequence[str] = (),
     ) -> list[dict[str, Any]]:
-        """Items of one partition by their sort key, up to ``limit``; an answer's 1 MB bound is not the caller's."""
+        """Items of one partition by their sort key, up to ``limit``; an answer's 1 MB bound is not the caller's.
+
+        Args:
+            attributes: Only these; all without it.
+        """
+        projection = ", ".join(f"#{name}" for name in attributes)
         request: dict[str, Any] = {
             "KeyConditionExpression": condition,
             "ScanIndexForward": not descending,
             "ConsistentRead": consistent,
-            **_expressions(condition, values),
+            **_expressions(f"{condition} {projection}", values),
         }
+        if projection:
+            request["ProjectionExpression"] = projection
         if index is not None:
             request["IndexName"] = index
         found: list[dict[str, Any]] = []
@@ -116,6 +146,24 @@ class Table:
                 break
             request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
         return found
+
+    def count(self, condition: str, values: Item, *, index: str | None = None, consistent: bool = False) -> int:
+        """Number of items of one partition; read and paid for as ``query`` would, but not sent."""
+        request: dict[str, Any] = {
+            "KeyConditionExpression": condition,
+            "ConsistentRead": consistent,
+            "Select": "COUNT",
+            **_expressions(condition, values),
+        }
+        if index is not None:
+            request["IndexName"] = index
+        total = 0
+        while True:
+            answer = self._call("query", **request)
+            total += int(answer["Count"])
+            if "LastEvaluatedKey" not in answer:
+                return total
+            request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
 
     def put_all(self, items: Sequence[Item]) -> None:
         """Write items without conditions, 25 at a time; all of them when it returns, any part when it raises."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -166,7 +166,7 @@ class SqliteJobStore:
         *,
         limit: int,
         lease_s: float,
-        except_tenants: Collection[str] = (),
+        room_of: Callable[[str], int] | None = None,
         due_for_s: float = 0.0,
     ) -> Sequence[Job]:
         now = self._clock.now()
@@ -178,9 +178,15 @@ class SqliteJobStore:
         with self._database.write() as connection:
             tenants = connection.execute(_TENANTS_IN_TURN, {"step": step}).fetchall()
             turn = max((row["turn"] for row in tenants), default=0)
-            waiting = [row["tenant_id"] for row in tenants if row["tenant_id"] not in except_tenants]
+            waiting = [row["tenant_id"] for row in tenants]
+            rooms: dict[str, int] = {}
             while waiting and len(claimed) < limit:
                 for tenant_id in tuple(waiting):
+                    if tenant_id not in rooms:
+                        rooms[tenant_id] = limit if room_of is None else room_of(tenant_id)
+                    if rooms[tenant_id] < 1:
+                        waiting.remove(tenant_id)
+                        continue
                     row = connection.execute(
                         # A claim that ran out is a failed try: its holder died or hangs.
                         "UPDATE jobs SET due_at = :until, step_tries = step_tries + claimed, claimed = 1 WHERE id = ("
@@ -192,6 +198,7 @@ class SqliteJobStore:
                         waiting.remove(tenant_id)
                         continue
                     claimed.append(_job(row))
+                    rooms[tenant_id] -= 1
                     turn += 1
                     connection.execute(
                         "INSERT INTO turns (step, tenant_id, turn) VALUES (?, ?, ?)"
