@@ -6,10 +6,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from lambdas.runtime import log_job, serve_records, services
+from lambdas.runtime import serve_job, serve_records, services
 from services.domain import wire
 from services.domain.engine import EngineAnswer, EngineEvent
 from services.domain.errors import InvalidRequest
+from services.domain.job import Job
 from services.usecases.complete_attempt import complete_attempt
 from services.usecases.record_progress import record_progress
 
@@ -23,20 +24,25 @@ def _serve(body: str) -> None:
     ours = services()
     match _notice(body):
         case {"type": "answer", "answer": values}:
-            job = complete_attempt(
-                wire.from_values(EngineAnswer, values),
-                jobs=ours.jobs,
-                objects=ours.objects,
-                usage=ours.usage,
-                clock=ours.clock,
-                settings=ours.settings,
-                prices=ours.prices,
-            )
-            log_job(job)
+            answer = wire.from_values(EngineAnswer, values)
+            serve_job(answer.job_id, lambda _: _complete(answer), stage="complete")
         case {"type": "event", "event": values}:
             record_progress(wire.from_values(EngineEvent, values), jobs=ours.jobs, clock=ours.clock)
         case _:
             raise InvalidRequest("Neither an answer nor an event of an engine.", code="malformed_payload")
+
+
+def _complete(answer: EngineAnswer) -> Job | None:
+    ours = services()
+    return complete_attempt(
+        answer,
+        jobs=ours.jobs,
+        objects=ours.objects,
+        usage=ours.usage,
+        clock=ours.clock,
+        settings=ours.settings,
+        prices=ours.prices,
+    )
 
 
 def _notice(body: str) -> Any:

@@ -12,7 +12,7 @@ from services.usecases.dispatch_attempt import dispatch_attempt
 
 def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """Partial batch response; a record fails when the engine cannot be reached."""
-    return serve_steps(event, context, _serve)
+    return serve_steps(event, context, _serve, stage="dispatch")
 
 
 def _serve(job_id: str) -> Job:

@@ -12,7 +12,7 @@ from services.usecases.prepare_storyboard import prepare_storyboard
 
 def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """Partial batch response. Content that cannot be prepared fails its job; only infrastructure fails a record."""
-    return serve_steps(event, context, _serve)
+    return serve_steps(event, context, _serve, stage="prepare")
 
 
 def _serve(job_id: str) -> Job:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lambdas.runtime import log_job, services
+from lambdas.runtime import log_job, log_keys, services
 from services.usecases.reap_jobs import reap_jobs
 
 
@@ -13,6 +13,7 @@ def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """How many attempts were given up."""
     ours = services()
     reaped = reap_jobs(jobs=ours.jobs, objects=ours.objects, clock=ours.clock, settings=ours.settings)
-    for job in reaped:
-        log_job(job)
+    with log_keys(stage="reap", request_id=getattr(context, "aws_request_id", None)):
+        for job in reaped:
+            log_job(job)
     return {"num_reaped": len(reaped)}

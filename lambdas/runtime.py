@@ -1,17 +1,25 @@
-"""What every function shares: the container of adapters, built at the first event, and how records are served."""
+"""What every function shares: the container of adapters, built at the first event, and how records are served.
+
+Every line that is logged while a job is served carries ``job_id``, ``tenant_id``, ``attempt``, ``stage`` and
+``request_id``; lines of other modules, too, when their logger's name begins with ``spokesmodel.``.
+"""
 
 from __future__ import annotations
 
 import json
 import threading
+import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final
 
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
+from lambdas import metrics
+from services import tracing
 from services.bootstrap import Services, bootstrap
 from services.domain.errors import InvalidRequest, NotFound, SpokesmodelError
 from services.domain.job import Job
@@ -28,6 +36,7 @@ def services() -> Services:
         with _lock:
             if _services is None:
                 _services = bootstrap()
+                tracing.start(_services.settings)
     return _services
 
 
@@ -38,6 +47,18 @@ def use_services(container: Services | None) -> None:
         _services = container
 
 
+@contextmanager
+def log_keys(**keys: str | int | None) -> Iterator[None]:
+    """Put ``keys`` on every line that this thread logs meanwhile; a key that is None is left out."""
+    before = logger.thread_safe_get_current_keys()
+    logger.thread_safe_append_keys(**{name: value for name, value in keys.items() if value is not None})
+    try:
+        yield
+    finally:
+        logger.thread_safe_clear_keys()
+        logger.thread_safe_append_keys(**before)
+
+
 def serve_records(event: Mapping[str, Any], context: Any, serve: Callable[[str], None]) -> dict[str, Any]:
     """Give ``serve`` the body of each SQS record; the answer names the records that must come again.
 
@@ -45,31 +66,57 @@ def serve_records(event: Mapping[str, Any], context: Any, serve: Callable[[str],
     """
 
     def serve_record(record: SQSRecord) -> None:
-        try:
-            serve(record.body)
-        except Exception as error:
-            _log_failure(record.message_id, error)
-            raise
+        with log_keys(message_id=record.message_id, tenant_id=_group(record)):
+            try:
+                serve(record.body)
+            except Exception as error:
+                log_failure("record failed", error)
+                raise
 
     # One processor an event: it holds the event's state, and on one machine events are served by several threads.
     processor = BatchProcessor(event_type=EventType.SQS, raise_on_entire_batch_failure=False)
-    answer = process_partial_response(
-        event=dict(event), record_handler=serve_record, processor=processor, context=context
-    )
+    with log_keys(request_id=getattr(context, "aws_request_id", None)):
+        answer = process_partial_response(
+            event=dict(event), record_handler=serve_record, processor=processor, context=context
+        )
+    tracing.flush()
     return dict(answer)
 
 
-def serve_steps(event: Mapping[str, Any], context: Any, step: Callable[[str], Job | None]) -> dict[str, Any]:
+def serve_steps(
+    event: Mapping[str, Any], context: Any, step: Callable[[str], Job | None], *, stage: str
+) -> dict[str, Any]:
     """``serve_records`` for bodies ``{"job_id": ...}``; a job that has been deleted is nothing to come again for."""
+    return serve_records(event, context, lambda body: serve_job(_job_id(body), step, stage=stage))
 
-    def serve(body: str) -> None:
+
+def serve_job(job_id: str, step: Callable[[str], Job | None], *, stage: str) -> None:
+    """Let ``step`` serve one job of a record: with its keys on each line, its trace continued, the stage measured.
+
+    The row is read before: what its keys are, and what the step changed, is then known whatever happens.
+    """
+    ours = services()
+    logger.thread_safe_append_keys(stage=stage, job_id=job_id)  # until the record's end: its failure is a line, too
+    started = time.monotonic()
+    try:
+        before = ours.jobs.get(job_id)
+        logger.thread_safe_append_keys(tenant_id=before.tenant_id, attempt=before.attempt)
+    except NotFound:
+        before = None  # deleted: the step knows what is left to do
+    parent, keys = (None, {}) if before is None else (before.traceparent, {"tenant_id": before.tenant_id})
+    with tracing.span(stage, parent=parent, job_id=job_id, **keys):
         try:
-            log_job(step(_job_id(body)))
+            after = step(job_id)
         except NotFound as error:
             if error.code != "job_not_found":
                 raise
-
-    return serve_records(event, context, serve)
+            return
+        if after is None:
+            return
+        tracing.note(attempt=after.attempt, state=after.state, step=after.step)
+        log_job(after)
+        if before is not None and ours.settings.profile == "aws":
+            metrics.served(stage, before, after, duration_s=time.monotonic() - started)
 
 
 def log_job(job: Job | None) -> None:
@@ -86,6 +133,29 @@ def log_job(job: Job | None) -> None:
         )
 
 
+def log_submitted(job: Job) -> None:
+    """A line for a job that was accepted, and its metric."""
+    with log_keys(job_id=job.id, tenant_id=job.tenant_id, attempt=job.attempt, stage="submit"):
+        logger.info("job accepted", kind=job.kind, state=job.state)
+    if services().settings.profile == "aws":
+        metrics.submitted(job)
+
+
+def log_failure(message: str, error: Exception) -> None:
+    """A line that says by code, or by class and place, what broke."""
+    if isinstance(error, SpokesmodelError):
+        logger.warning(message, code=error.code, retryable=error.retryable)
+    else:
+        frames = "".join(traceback.format_tb(error.__traceback__))
+        logger.error(message, error=type(error).__name__, frames=frames)
+
+
+def _group(record: SQSRecord) -> str | None:
+    """The tenant that a record belongs to, where its queue is fair by tenant."""
+    group: str | None = record.attributes.get("MessageGroupId")
+    return group
+
+
 def _job_id(body: str) -> str:
     try:
         job_id = json.loads(body)["job_id"]
@@ -94,11 +164,3 @@ def _job_id(body: str) -> str:
     if not isinstance(job_id, str):
         raise InvalidRequest("job_id is a string.", code="malformed_payload", param="job_id")
     return job_id
-
-
-def _log_failure(message_id: str, error: Exception) -> None:
-    if isinstance(error, SpokesmodelError):
-        logger.warning("record failed", message_id=message_id, code=error.code, retryable=error.retryable)
-    else:
-        frames = "".join(traceback.format_tb(error.__traceback__))
-        logger.error("record failed", message_id=message_id, error=type(error).__name__, frames=frames)

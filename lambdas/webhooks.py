@@ -12,7 +12,7 @@ from services.usecases.deliver_webhook import deliver_webhook
 
 def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """Partial batch response. A client that does not answer fails no record: the job's row says when to try again."""
-    return serve_steps(event, context, _serve)
+    return serve_steps(event, context, _serve, stage="notify")
 
 
 def _serve(job_id: str) -> Job | None:

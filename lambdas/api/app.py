@@ -17,6 +17,7 @@ from lambdas.api.request_parts import api_key_of, check_query, read_json_object
 from lambdas.api.resolver import ConcurrentHttpResolver
 from lambdas.api.routes import ROUTERS
 from lambdas.api.routes.meta import PUBLIC_PATHS
+from services import tracing
 from services.domain.errors import EngineFailed, InvalidRequest, NotFound, SpokesmodelError
 from services.usecases.manage_keys import authenticate
 
@@ -28,6 +29,8 @@ def _admit(resolver: ConcurrentHttpResolver, route: Route) -> None:
     if route.path not in PUBLIC_PATHS:
         tenant = authenticate(api_key_of(resolver.current_event), tenants=runtime.services().tenants)
         resolver.context["tenant"] = tenant
+        runtime.logger.thread_safe_append_keys(tenant_id=tenant.id)
+        tracing.note(tenant_id=tenant.id)
         known = [str(field.alias) for field in route.dependant.query_params]
         check_query(resolver.current_event, known)
 
@@ -72,7 +75,7 @@ def _on_validation_error(error: RequestValidationError) -> Response[str]:
 def _on_unforeseen_error(error: Exception) -> Response[str]:
     request_id = _request_id(app.current_event)
     frames = "".join(traceback.format_tb(error.__traceback__))  # no message: it may hold what a client wrote
-    runtime.logger.error("request failed", request_id=request_id, error=type(error).__name__, frames=frames)
+    runtime.logger.error("request failed", error=type(error).__name__, frames=frames)
     known = EngineFailed(
         "Something broke on our side; the request id finds it in the logs.", code="internal_error", retryable=True
     )
@@ -102,9 +105,19 @@ def _with_get_for_head(event: dict[str, Any]) -> dict[str, Any]:
 
 def lambda_handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """The API Gateway answer to an API Gateway event, payload 2.0."""
-    answer = app.resolve(_with_get_for_head(event), context)
+    request_id = event["requestContext"]["requestId"]
+    http = event["requestContext"]["http"]
+    with (
+        runtime.log_keys(request_id=request_id, stage="api"),
+        tracing.span(
+            f"{http['method']} api", parent=event.get("headers", {}).get("traceparent"), request_id=request_id
+        ),
+    ):
+        answer = app.resolve(_with_get_for_head(event), context)
+        tracing.note(status=answer["statusCode"])
+    tracing.flush()
     headers = answer.setdefault("headers", {})
-    headers["X-Request-Id"] = event["requestContext"]["requestId"]
+    headers["X-Request-Id"] = request_id
     headers["X-Content-Type-Options"] = "nosniff"
     headers.setdefault("Cache-Control", "no-store")
     return answer

@@ -30,6 +30,7 @@ _BRIEF_UNCERTAINTY: Final = 0.25
 _WELL_KNOWN: Final = ("en", "zh")
 # Bytes a second of what clients record: PCM of 16 bit at 44.1 kHz, speech at 96 kbit/s, phone video at 4 Mbit/s.
 _BYTES_PER_S: Final = {"audio/wav": 88_200.0, "audio": 12_000.0, "video": 500_000.0}
+_USUAL_RECORDING_S: Final = 30.0
 _USUAL_SHORT_SIDE_PX: Final = 1080
 
 
@@ -138,6 +139,8 @@ def _estimate(
 
 
 def _recording_s(speech: SpokenAudio, *, tenant_id: str, uploads: UploadStore, settings: Settings) -> float:
+    if speech.upload_id is None:
+        return _USUAL_RECORDING_S  # behind a URL that is not read for an estimate
     upload = find_upload(speech.upload_id, tenant_id=tenant_id, uploads=uploads, param="speech.audio_upload_id")
     family = upload.media_type.partition("/")[0]
     rate = _BYTES_PER_S.get(upload.media_type, _BYTES_PER_S.get(family, _BYTES_PER_S["audio"]))

@@ -27,11 +27,11 @@ router: Final = new_router()
     responses=outcomes({200: ("The estimate.", EstimateBody)}, (400, 413, 415, 422)),
 )
 def create_estimate(body: Annotated[EstimateRequestBody, Body()]) -> Response[str]:
-    services = runtime.services()
+    services, tenant, request = runtime.services(), caller(router), body.body.to_domain()
     try:
         estimate = estimate_request(
-            body.body.to_domain(),
-            tenant_id=caller(router).id,
+            request,
+            tenant_id=tenant.id,
             voices=services.voices,
             uploads=services.uploads,
             prices=services.prices,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from lambdas.api.schemas.estimates import EstimateBody
 from lambdas.api.schemas.videos import VideoBody
+from tests.handlers.api.conftest import AVATAR_ID
 from tests.handlers.api.gateway import Gateway
 
 VIDEO = {
-    "presenter": {"avatar_id": "avatar_01M8PBZJY0G2HC7X6V5HT6Q7K4"},
+    "presenter": {"avatar_id": AVATAR_ID},
     "speech": {"text": "Meet the Aurora: 190 grams, made for wet streets.", "voice": {"voice_id": "en-us"}},
 }
 
