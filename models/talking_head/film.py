@@ -1,8 +1,8 @@
 """A storyboard becomes files: the stages of the talking head in their order.
 
 face -> speech -> face track -> mouth curve and head motion -> face renderer -> label and subtitles -> encoder. Frames
-stream: one frame is in memory at a time, whatever the length. Each stage is replaceable; a neural renderer takes the place of
-``MeshRenderer`` and nothing else changes.
+stream: one frame is in memory at a time, whatever the length. Each stage is replaceable; a neural renderer takes the
+place of ``MeshRenderer`` and nothing else changes.
 """
 
 from __future__ import annotations
@@ -47,8 +47,6 @@ Samples = NDArray[np.float32]
 _NO_SPEECH: Final = "No speech was heard in the sound: the mouth stays closed."
 _NOTHING_HEARD: Final = (
     "There are no subtitles: no speech was heard in the recording that the transcript could be laid on."
-)
-    "The label covers a part of a face: no corner of the film is free. A wider frame has room for it."
 )
 _TAIL_S: Final = 0.2  # after the voice's own silence: a film that ends with its last sound looks cut off
 _PROGRESS_EVERY: Final = 10  # frames
