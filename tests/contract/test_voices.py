@@ -129,3 +129,20 @@ def test_unusable_list_is_told(tmp_path, text):
     with pytest.raises(Unavailable) as caught:
         LocalVoiceCatalogue(path)
     assert caught.value.code == "voices_missing"
+
+
+def test_languages_are_called_what_unicode_calls_them():
+    from babel import Locale
+
+    languages = {language.tag: language for language in LocalVoiceCatalogue().languages()}
+    english = Locale("en")
+    assert languages["de"].name == english.languages["de"] == "German"
+    for tag in ("de", "fr", "ja", "ar", "pt-BR", "en-US", "en-GB"):
+        assert languages[tag].native_name == Locale.parse(tag, sep="-").get_display_name()
+    assert languages["cmn"].native_name == Locale("zh").get_display_name()
+
+
+def test_names_of_languages_are_what_their_command_writes():
+    from models.speech.language_names import TARGET, language_names
+
+    assert json.loads(TARGET.read_text(encoding="utf-8")) == language_names()

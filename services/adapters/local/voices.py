@@ -17,6 +17,7 @@ from services.ports.catalogue import Language, Voice
 
 _VOICES: Final = Path(__file__).with_name("voices.json")
 _NOT_OFFERED: Final = Path(__file__).with_name("voices_not_offered.json")  # a test holds it to ``models.speech``
+_LANGUAGES: Final = Path(__file__).with_name("languages.json")
 _NUM_NEAR: Final = 3
 
 
@@ -107,20 +108,20 @@ def _within(tag: str, wanted: str) -> bool:
 
 
 @cache
-def _language(tag: str, num_voices: int) -> Language:
-    from babel import Locale
-    from babel.core import UnknownLocaleError
+def _names() -> dict[str, dict[str, str]]:
+    """As ``models.speech.language_names`` wrote them."""
+    names: dict[str, dict[str, str]] = json.loads(_LANGUAGES.read_text(encoding="utf-8"))
+    return names
 
-    english = Locale("en")
+
+@cache
+def _language(tag: str, num_voices: int) -> Language:
+    names = _names()
     base, _, rest = tag.partition("-")
-    name = english.languages.get(base) or english.languages.get(_standard(base) or base) or base
+    name = names["languages"].get(base) or names["languages"].get(_standard(base) or base) or base
     if rest:
-        name = f"{name} ({english.territories.get(rest.upper(), rest)})"
-    native = None
-    for candidate in (_standard(tag), _standard(base)):
-        try:
-            native = Locale.parse(candidate, sep="-").get_display_name() if candidate else None
-        except (ValueError, UnknownLocaleError):
-            continue
-        break
+        name = f"{name} ({names['territories'].get(rest.upper(), rest)})"
+    region = "-".join(tag.split("-")[:2])
+    candidates = (_standard(tag), _standard(region), _standard(base))
+    native = next((found for one in candidates if (found := names["native"].get(one or ""))), None)
     return Language(tag=tag, name=name, native_name=native or name, num_voices=num_voices)

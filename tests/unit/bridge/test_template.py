@@ -155,6 +155,7 @@ def test_own_template_serves_every_step_with_time_to_spare():
         "dispatch",
         "notify",
         "engine",
+        "batch",
     }
     for binding in template.queue_bindings:
         assert binding.partial_failures
