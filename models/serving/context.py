@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from services.domain.engine import EngineEvent, EngineRequest, Output
-from services.domain.errors import Canceled, EngineFailed, Forbidden
+from services.domain.errors import Canceled, EngineFailed, Forbidden, Unavailable
 from services.domain.object_key import ObjectKey
 from services.ports.clock import Clock
 from services.ports.engine import EventSink
@@ -127,8 +127,16 @@ class Watch:
                 "The attempt took longer than it was given. Shorten the video or lower its size.",
                 code="deadline_exceeded",
             )
-        if self._store.exists(self._request.cancel_key()):
+        if self._is_canceled():
             raise Canceled("The job was canceled.")
+
+    def _is_canceled(self) -> bool:
+        try:
+            return self._store.exists(self._request.cancel_key())
+        except Unavailable:
+            # No reason to end an attempt. And where the store may not be listed, as in the cloud, S3 says "denied" of
+            # what is not there.
+            return False
 
 
 class ProgressReporter:

@@ -8,7 +8,7 @@ import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
@@ -39,15 +39,19 @@ class InferenceEngine:
     def __init__(
         self,
         *,
-        store: ObjectStore,
+        store_for: Callable[[EngineRequest], ObjectStore],
         events: EventSink,
         tasks: Mapping[EngineKind, Task],
         clock: Clock,
         scratch_dir: Path,
         grace_s: float = 25.0,
     ) -> None:
-        """``grace_s``: how long a running attempt may go on once the container is told to stop."""
-        self._store = store
+        """``store_for``: the object store as one attempt may use it.
+
+        Args:
+            grace_s: How long a running attempt may go on once the container is told to stop.
+        """
+        self._store_for = store_for
         self._events = events
         self._tasks = tasks
         self._clock = clock
@@ -136,7 +140,8 @@ class InferenceEngine:
         task = self._tasks.get(request.kind)
         if task is None:
             raise EngineFailed(f"This engine does not do {request.kind}.", code="engine_kind_not_served")
-        watch = Watch(request, store=self._store, clock=self._clock, must_stop=self._grace_is_over)
+        store = self._store_for(request)
+        watch = Watch(request, store=store, clock=self._clock, must_stop=self._grace_is_over)
         watch.check()
         reporter = ProgressReporter(request, self._events)
         self._scratch_dir.mkdir(parents=True, exist_ok=True)
@@ -144,7 +149,7 @@ class InferenceEngine:
             return task.run(
                 TaskContext(
                     request=request,
-                    objects=JobObjects(self._store, request),
+                    objects=JobObjects(store, request),
                     folder=Path(folder),
                     on_progress=reporter.report,
                     check_canceled=watch.check,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import mmap
 import os
+import signal
 import time
 from dataclasses import dataclass
 from enum import StrEnum
@@ -25,6 +26,7 @@ class Fault(StrEnum):
     RAISE = "raise"  # a foreign exception
     EXIT = "exit"  # a library calls exit()
     CRASH = "crash"  # the process dies
+    SEGFAULT = "segfault"  # the process is killed by the system, as by a broken native library
     ALLOCATE = "allocate"  # two gibibytes, never touched: fails where engines are given less
     HANG = "hang"  # sleeps on, deaf to cancel and deadline
 
@@ -85,6 +87,8 @@ def _break(fault: Fault) -> None:
             raise SystemExit(3)
         case Fault.CRASH:
             os._exit(70)
+        case Fault.SEGFAULT:
+            os.kill(os.getpid(), signal.SIGSEGV)
         case Fault.ALLOCATE:
             mmap.mmap(-1, 2 * 1024**3, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
         case Fault.HANG:

@@ -88,7 +88,7 @@ def heard() -> HeardEvents:
 def make_engine(store: MemoryObjects, heard: HeardEvents, tmp_path: Path):
     def make(task: Task | None = None, *, grace_s: float = 25.0) -> InferenceEngine:
         return InferenceEngine(
-            store=store,
+            store_for=lambda _: store,
             events=heard,
             tasks={EngineKind.NOOP: task or NoopTask()},
             clock=SystemClock(),
