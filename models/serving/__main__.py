@@ -21,12 +21,14 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+from models.serving import log
 from models.serving.app import create_app
 from models.serving.engine import InferenceEngine
 from models.serving.events import HttpEventSink, NoEvents
 from models.serving.server import run_server
 from models.serving.stores import stores_of
 from models.serving.tasks import task_for
+from services import tracing
 from services.adapters.local.clock import SystemClock
 from services.domain.engine import EngineKind
 from services.settings import Settings
@@ -35,10 +37,9 @@ from services.settings import Settings
 def main(arguments: Sequence[str] | None = None) -> None:
     """Serve until told to stop."""
     options = _parser().parse_args(arguments)
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    logging.getLogger("uvicorn").setLevel(logging.WARNING)
-    logging.getLogger("botocore").setLevel(logging.WARNING)
+    log.start()
     settings = Settings.from_environment(os.environ)
+    tracing.start(settings)
     if options.with_parent:
         threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
     if options.mode == "serve" or options.work_queue:

@@ -13,9 +13,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
+from models.serving import log
 from models.serving.context import JobObjects, ProgressReporter, TaskContext, TaskResult, Watch
 from models.serving.cpu_time import cpu_seconds
 from models.serving.tasks import Task
+from services import tracing
 from services.domain.engine import AnswerState, EngineAnswer, EngineKind, EngineRequest, Failure
 from services.domain.errors import Canceled, EngineFailed, SpokesmodelError, Unavailable
 from services.ports.clock import Clock
@@ -98,8 +100,16 @@ class InferenceEngine:
 
     def run(self, request: EngineRequest) -> EngineAnswer:
         """Run the attempt that was admitted, to its end; never raises for what the attempt does."""
+        keys: dict[str, str | int] = {"job_id": request.job_id, "attempt": request.attempt, "kind": request.kind}
         try:
-            return self._answer(request)
+            with log.serving(request), tracing.span("attempt", parent=request.traceparent, **keys):
+                answer = self._answer(request)
+                failure = None if answer.failure is None else answer.failure.code
+                tracing.note(state=answer.state, failure=failure)
+                told = {"state": answer.state, "failure": failure, **answer.usage}
+                _log.info("attempt ended", extra={"values": told})
+            tracing.flush()
+            return answer
         finally:
             self._busy.release()
 
