@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from services.adapters.aws.audit import DynamoAuditLog
+from services.adapters.aws.clients import Clients
 from services.adapters.local.audit import SqliteAuditLog
 from services.domain.errors import InvalidRequest
 from services.ports.audit import AuditEntry, AuditLog
@@ -30,8 +32,11 @@ ENTRY = AuditEntry(
 )
 
 
-@pytest.fixture(params=["fake", "sqlite"])
+@pytest.fixture(params=["fake", "sqlite", "aws"])
 def audit(request: pytest.FixtureRequest, tmp_path: Path) -> AuditLog:
+    if request.param == "aws":
+        aws = request.getfixturevalue("aws")
+        return DynamoAuditLog(Clients(), table_prefix=aws.tables("audit"))
     return FakeAuditLog() if request.param == "fake" else SqliteAuditLog(tmp_path / "audit.sqlite")
 
 

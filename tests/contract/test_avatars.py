@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from services.adapters.aws.avatars import DynamoAvatarCatalogue
+from services.adapters.aws.clients import Clients
 from services.adapters.local.avatars import SqliteAvatarCatalogue
 from services.domain.errors import InvalidRequest, NotFound
 from services.domain.ids import new_id
@@ -30,8 +32,11 @@ def avatar(tenant_id: str | None = "tenant_a", **changes):
     return replace(made, **changes)
 
 
-@pytest.fixture(params=["fake", "sqlite"])
+@pytest.fixture(params=["fake", "sqlite", "aws"])
 def avatars(request: pytest.FixtureRequest, tmp_path: Path) -> AvatarCatalogue:
+    if request.param == "aws":
+        aws = request.getfixturevalue("aws")
+        return DynamoAvatarCatalogue(Clients(), table_prefix=aws.tables("avatars"))
     return FakeAvatarCatalogue() if request.param == "fake" else SqliteAvatarCatalogue(tmp_path / "avatars.sqlite")
 
 

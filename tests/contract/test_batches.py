@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from services.adapters.aws.batches import DynamoBatchStore
+from services.adapters.aws.clients import Clients
 from services.adapters.local.batches import SqliteBatchStore
 from services.domain.batch import Batch, BatchEstimate, BatchRow, BatchState, BatchStep, OnInvalid, RowFault, RowState
 from services.domain.engine import EngineKind, Failure
@@ -27,10 +29,13 @@ def clock() -> FakeClock:
     return FakeClock()
 
 
-@pytest.fixture(params=["fake", "sqlite"])
+@pytest.fixture(params=["fake", "sqlite", "aws"])
 def batches(request: pytest.FixtureRequest, clock: FakeClock, tmp_path: Path) -> BatchStore:
     if request.param == "fake":
         return FakeBatchStore(clock)
+    if request.param == "aws":
+        aws = request.getfixturevalue("aws")
+        return DynamoBatchStore(Clients(), table_prefix=aws.tables("batches", "batch_rows"), clock=clock)
     return SqliteBatchStore(tmp_path / "batches.sqlite", clock=clock)
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from services.adapters.aws.clients import Clients
+from services.adapters.aws.consents import DynamoConsentStore
 from services.adapters.local.consents import SqliteConsentStore
 from services.domain.consent import Consent, Likeness
 from services.domain.errors import InvalidRequest, NotFound
@@ -33,8 +35,11 @@ CONSENT = Consent(
 )
 
 
-@pytest.fixture(params=["fake", "sqlite"])
+@pytest.fixture(params=["fake", "sqlite", "aws"])
 def consents(request: pytest.FixtureRequest, tmp_path: Path) -> ConsentStore:
+    if request.param == "aws":
+        aws = request.getfixturevalue("aws")
+        return DynamoConsentStore(Clients(), table_prefix=aws.tables("consents", "consent_uses"))
     return FakeConsentStore() if request.param == "fake" else SqliteConsentStore(tmp_path / "consents.sqlite")
 
 

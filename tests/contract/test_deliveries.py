@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from services.adapters.aws.clients import Clients
+from services.adapters.aws.deliveries import DynamoDeliveryLog
 from services.adapters.local.deliveries import SqliteDeliveryLog
 from services.ports.webhooks import Delivery, DeliveryLog
 from tests.fakes.webhooks import FakeDeliveryLog
 
 
-@pytest.fixture(params=["fake", "sqlite"])
+@pytest.fixture(params=["fake", "sqlite", "aws"])
 def log(request: pytest.FixtureRequest, tmp_path: Path) -> DeliveryLog:
+    if request.param == "aws":
+        aws = request.getfixturevalue("aws")
+        return DynamoDeliveryLog(Clients(), table_prefix=aws.tables("deliveries"), kept=timedelta(days=90))
     return FakeDeliveryLog() if request.param == "fake" else SqliteDeliveryLog(tmp_path / "deliveries.sqlite")
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from services.adapters.aws.clients import Clients
+from services.adapters.aws.idempotency import DynamoIdempotencyStore
 from services.adapters.local.idempotency import SqliteIdempotencyStore
 from services.domain.errors import Conflict, ContentRejected
 from services.ports.idempotency import Reservation, StoredAnswer
@@ -21,10 +23,13 @@ def clock():
     return FakeClock()
 
 
-@pytest.fixture(params=["fake", "sqlite"])
+@pytest.fixture(params=["fake", "sqlite", "aws"])
 def store(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock):
     if request.param == "fake":
         return FakeIdempotencyStore(clock)
+    if request.param == "aws":
+        aws = request.getfixturevalue("aws")
+        return DynamoIdempotencyStore(Clients(), table_prefix=aws.tables("idempotency"), clock=clock)
     return SqliteIdempotencyStore(tmp_path / "idempotency.sqlite", clock=clock)
 
 

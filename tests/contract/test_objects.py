@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from services.adapters.aws.clients import Clients
+from services.adapters.aws.objects import S3ObjectStore
 from services.adapters.local.links import LinkSigner
 from services.adapters.local.objects import FileObjectStore
 from services.domain.errors import NotFound
@@ -18,10 +20,12 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.objects import FakeObjectStore
 
 
-@pytest.fixture(params=["fake", "files"])
+@pytest.fixture(params=["fake", "files", "aws"])
 def objects(request: pytest.FixtureRequest, tmp_path: Path) -> ObjectStore:
     if request.param == "fake":
         return FakeObjectStore()
+    if request.param == "aws":
+        return S3ObjectStore(Clients(), request.getfixturevalue("aws").bucket)
     links = LinkSigner(secret="s" * 32, public_url="http://127.0.0.1:8000", clock=FakeClock())
     return FileObjectStore(tmp_path / "objects", links=links)
 

@@ -6,14 +6,20 @@ import threading
 
 import pytest
 
+from services.adapters.aws.clients import Clients
+from services.adapters.aws.rates import DynamoRateLimiter
+from services.adapters.local.clock import SystemClock
 from services.adapters.local.rates import MemoryRateLimiter
 from services.ports.rates import RateLimiter
 
 SLOW = 0.1
 
 
-@pytest.fixture(params=["memory"])
+@pytest.fixture(params=["memory", "aws"])
 def limiter(request: pytest.FixtureRequest) -> RateLimiter:
+    if request.param == "aws":
+        aws = request.getfixturevalue("aws")
+        return DynamoRateLimiter(Clients(), table_prefix=aws.tables("rates"), clock=SystemClock())
     return MemoryRateLimiter()
 
 

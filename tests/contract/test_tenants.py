@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from services.adapters.aws.clients import Clients
+from services.adapters.aws.tenants import DynamoTenantStore
 from services.adapters.local.tenants import SqliteTenantStore
 from services.domain.errors import Conflict, InvalidRequest, NotFound
 from services.domain.scope import ALL_SCOPES, Scope
@@ -35,8 +37,11 @@ READER = ApiKey(
 )
 
 
-@pytest.fixture(params=["fake", "sqlite"])
+@pytest.fixture(params=["fake", "sqlite", "aws"])
 def tenants(request: pytest.FixtureRequest, tmp_path: Path) -> TenantStore:
+    if request.param == "aws":
+        aws = request.getfixturevalue("aws")
+        return DynamoTenantStore(Clients(), table_prefix=aws.tables("tenants"))
     return FakeTenantStore() if request.param == "fake" else SqliteTenantStore(tmp_path / "tenants.sqlite")
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from services.adapters.aws.clients import Clients
+from services.adapters.aws.uploads import DynamoUploadStore
 from services.adapters.local.uploads import SqliteUploadStore
 from services.domain.errors import NotFound
 from services.ports.uploads import Upload, UploadStore
@@ -24,8 +26,11 @@ UPLOAD = Upload(
 )
 
 
-@pytest.fixture(params=["fake", "sqlite"])
+@pytest.fixture(params=["fake", "sqlite", "aws"])
 def uploads(request: pytest.FixtureRequest, tmp_path: Path) -> UploadStore:
+    if request.param == "aws":
+        aws = request.getfixturevalue("aws")
+        return DynamoUploadStore(Clients(), table_prefix=aws.tables("uploads"), kept=timedelta(days=90))
     return FakeUploadStore() if request.param == "fake" else SqliteUploadStore(tmp_path / "uploads.sqlite")
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from services.adapters.aws.clients import Clients
+from services.adapters.aws.usage import DynamoUsageStore
 from services.adapters.local.usage import SqliteUsageStore
 from services.domain.pricing import Cost
 from services.ports.usage import UsageRecord, UsageStore
@@ -16,8 +18,11 @@ from tests.fakes.usage import FakeUsageStore
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 
-@pytest.fixture(params=["fake", "sqlite"])
+@pytest.fixture(params=["fake", "sqlite", "aws"])
 def usage(request: pytest.FixtureRequest, tmp_path: Path) -> UsageStore:
+    if request.param == "aws":
+        aws = request.getfixturevalue("aws")
+        return DynamoUsageStore(Clients(), table_prefix=aws.tables("usage"))
     return FakeUsageStore() if request.param == "fake" else SqliteUsageStore(tmp_path / "usage.sqlite")
 
 
