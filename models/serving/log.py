@@ -52,7 +52,7 @@ def start() -> None:
 @contextmanager
 def serving(request: EngineRequest) -> Iterator[None]:
     """Put the attempt on every line that this thread logs meanwhile."""
-    keys = {
+    keys: dict[str, str | int] = {
         "job_id": request.job_id,
         "tenant_id": request.tenant_id,
         "attempt": request.attempt,
