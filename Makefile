@@ -7,12 +7,12 @@ BIN := $(VENV)/bin
 TOOLS := .tools
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check serve bench setup setup-dev tools clean
+.PHONY: demo test check serve bench setup setup-dev tools package packages clean
 
 demo: setup ## a built-in brief becomes out/demo.mp4 through the real job flow
 	$(BIN)/spokesmodel demo --out out
 
-test: setup-dev tools ## every test
+test: setup-dev tools packages ## every test
 	$(BIN)/python -m pytest -q -n 2 --dist loadscope
 
 check: setup-dev ## style, types, import contracts, template, links
@@ -27,6 +27,40 @@ serve: setup ## the whole backend on loopback
 
 bench: setup-dev ## figures into benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks
+
+# The folder that every function is made of: our code beside lambdas/requirements.txt as wheels of the runtime's Python.
+# `sam build` comes in by build-*Function. Tests want one for the Python that they run on, too.
+LAMBDA_PYTHON ?= 3.13
+OUR_PYTHON = $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+STAGED = build/lambda-$(LAMBDA_PYTHON)
+STAGED_FROM := $(shell find lambdas services -type f -not -path '*/__pycache__/*')
+
+package: $(STAGED)/.staged ## the functions' folder, below build/
+
+packages:
+	$(MAKE) --no-print-directory package
+	$(MAKE) --no-print-directory package LAMBDA_PYTHON=$(OUR_PYTHON)
+
+build/wheels-%/.installed: lambdas/requirements.txt
+	rm -rf $(@D)
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --only-binary=:all: --no-compile \
+		--implementation cp --python-version $* --platform manylinux_2_28_x86_64 \
+		--platform manylinux_2_17_x86_64 --platform manylinux2014_x86_64 --target $(@D) -r lambdas/requirements.txt
+	rm -rf $(@D)/bin
+	-python$* -m compileall -q --invalidation-mode unchecked-hash $(@D) # else each cold start does it
+	touch $@
+
+$(STAGED)/.staged: build/wheels-$(LAMBDA_PYTHON)/.installed $(STAGED_FROM)
+	rm -rf $(STAGED)
+	cp -R $(<D) $(STAGED)
+	cp -R lambdas services $(STAGED)/
+	find $(STAGED)/lambdas $(STAGED)/services -name __pycache__ -prune -exec rm -rf {} +
+	-python$(LAMBDA_PYTHON) -m compileall -q --invalidation-mode unchecked-hash $(STAGED)/lambdas $(STAGED)/services
+	rm $(STAGED)/.installed
+	touch $@
+
+build-%Function: package
+	cp -R $(STAGED)/. $(ARTIFACTS_DIR)/
 
 setup: $(VENV)/.installed
 setup-dev: $(VENV)/.installed-dev
@@ -52,4 +86,4 @@ $(TOOLS)/%/.installed: tests/cloud/requirements/%.txt
 	touch $@
 
 clean: ## what was built and made; not the fetched model files
-	rm -rf $(VENV) $(TOOLS) out .spokesmodel .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(TOOLS) build out .spokesmodel .mypy_cache .ruff_cache .pytest_cache
