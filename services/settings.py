@@ -41,6 +41,8 @@ class Settings:
         polly: Offer Amazon Polly's neural voices.
         signing_key_id: KMS key that signs Content Credentials; empty uses a key made on this machine.
         certificate_secret: Name of the secret with that key's certificate chain, PEM.
+        timestamp_url: An RFC 3161 authority that vouches for the time of signing; empty asks none.
+        content_producer: Name or registered code of the service, for the metadata label of what it makes.
         price_list: File with the operator's prices (TOML); empty takes the one that comes along.
         tracing: Keep OpenTelemetry traces; needs the extra ``tracing``, and OTEL_* variables say where they go.
     """
@@ -95,6 +97,8 @@ class Settings:
     polly: bool = False
     signing_key_id: str = ""
     certificate_secret: str = ""
+    timestamp_url: str = ""
+    content_producer: str = "Spokesmodel"
     price_list: str = ""
     tracing: bool = False
 

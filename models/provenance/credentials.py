@@ -54,8 +54,9 @@ def sign_file(
     """
     import c2pa
 
+    now = now or datetime.now(UTC)
     chain = signer.certificate_chain_pem()
-    _require_current(chain, now or datetime.now(UTC))
+    _require_current(chain, now)
     media_type = SIGNED_TYPES[path.suffix.lower()]
     signed = path.with_name(f".{path.name[-100:]}.signed")
     refusals: list[SpokesmodelError] = []
@@ -76,7 +77,7 @@ def sign_file(
             c2pa.Signer.from_callback(
                 sign, c2pa.C2paSigningAlg.ES256, chain.decode("ascii"), timestamp_url or None
             ) as native,
-            c2pa.Builder(_manifest(path, media_type, marks, ingredients), context=context) as builder,
+            c2pa.Builder(_manifest(path.name, media_type, marks, ingredients, now), context=context) as builder,
         ):
             builder.sign_file(str(path), str(signed), native)
         _require_valid(signed, media_type)
@@ -92,17 +93,19 @@ def sign_file(
             signed.unlink()
 
 
-def _manifest(path: Path, media_type: str, marks: Marks, ingredients: Sequence[str]) -> dict[str, Any]:
-    names = [f"ingredient-{number}" for number in range(len(ingredients))]
-    actions: list[dict[str, Any]] = [{"action": "c2pa.created", "digitalSourceType": marks.source_type.value}]
-    actions += [{"action": "c2pa.placed", "parameters": {"ingredientIds": [name]}} for name in names]
+def _manifest(name: str, media_type: str, marks: Marks, ingredients: Sequence[str], now: datetime) -> dict[str, Any]:
+    labels = [f"ingredient-{number}" for number in range(len(ingredients))]
+    when = now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    created = {"action": "c2pa.created", "digitalSourceType": marks.source_type.value, "when": when}
+    actions: list[dict[str, Any]] = [created]
+    actions += [{"action": "c2pa.placed", "parameters": {"ingredientIds": [label]}} for label in labels]
     return {
         "claim_generator_info": [{"name": GENERATOR, "version": generator_version()}],
-        "title": path.name,
+        "title": name,
         "format": media_type,
         "ingredients": [
-            {"title": "source", "format": ingredient_type, "relationship": "componentOf", "label": name}
-            for name, ingredient_type in zip(names, ingredients, strict=True)
+            {"title": "source", "format": ingredient_type, "relationship": "componentOf", "label": label}
+            for label, ingredient_type in zip(labels, ingredients, strict=True)
         ],
         "assertions": [{"label": "c2pa.actions.v2", "data": {"actions": actions}}],
     }

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from models.provenance.marks import GENERATOR
+from models.provenance.marks import GENERATOR, Marks
 from models.talking_head.disclosure import FilmDisclosure
 from models.talking_head.head_motion import plan_head
 from models.talking_head.mouth_curve import plan_mouth
@@ -85,9 +85,14 @@ class FilmInputs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilmResult:
-    """What was made: files by role, and facts and quantities as ``EngineAnswer`` has them."""
+    """What was made: files by role, and facts and quantities as ``EngineAnswer`` has them.
+
+    Attributes:
+        marks: What the files that carry a metadata label say, by role; they are not signed yet.
+    """
 
     files: Mapping[str, Path]
+    marks: Mapping[str, Marks]
     facts: Mapping[str, Any]
     usage: Mapping[str, float]
 
@@ -173,12 +178,14 @@ def make_video(
     files = {"video": out_dir / "video.mp4", "poster": out_dir / "poster.jpg"}
     facts = _render(files, scene, sound, mouth, head, disclosure, burner, fps=fps, progress=progress)
     disclosure.finish_video(files["video"])
+    marks = {role: disclosure.marks(role) for role in files}
     files |= _write_subtitles(out_dir, cues)
     if sound.text:
         files["script"] = out_dir / "script.txt"
         files["script"].write_text(sound.text, encoding="utf-8", newline="")
     return FilmResult(
         files=files,
+        marks=marks,
         facts=_facts(storyboard, scene, sound, mouth, facts, cues, disclosure),
         usage=_usage(storyboard, facts),
     )

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from spokesmodel.cli import catalogue, demo, doctor, script, serve, video
+from spokesmodel.cli import catalogue, demo, doctor, script, serve, verify, video
 from spokesmodel.cli.output import EXIT_CODES_HELP
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app.command("script")(script.script)
 app.command("voices")(catalogue.voices)
 app.command("avatars")(catalogue.avatars)
 app.command("serve")(serve.serve)
+app.command("verify")(verify.verify)
 app.command("doctor")(doctor.doctor)
 app.command("demo")(demo.demo)
 

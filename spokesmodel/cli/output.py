@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 OK: Final = 0
+NOT_VERIFIED: Final = 1
 USAGE: Final = 2
 REJECTED: Final = 3
 ENGINE_FAILED: Final = 4

@@ -1,16 +1,19 @@
-"""A storyboard becomes a talking video: fetch what it names, let the film be made, store what came out."""
+"""A storyboard becomes a talking video: fetch what it names, let the film be made, sign and store what came out."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Final
 
 from models import weights
 from models.serving.context import TaskContext, TaskResult
+from models.serving.signing import media_type_of, sign_outputs, signer_of
 from services.domain.errors import Unavailable
 from services.domain.storyboard import Storyboard
 from services.domain.timeline import SpeechTimeline
 from services.domain.wire import decode
+from services.ports.signer import Signer
 from services.settings import Settings
 
 NEEDED_WEIGHTS: Final = ("face-detection-short", "face-detection-full", "face-mesh", "person-matte")
@@ -21,8 +24,10 @@ _STORE_SHARE: Final = 0.03
 class VideoTask:
     """Serves ``EngineKind.VIDEO``."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, signer: Callable[[Settings], Signer] = signer_of) -> None:
+        """``signer``: makes the signer of one attempt."""
         self._settings = settings
+        self._signer = signer
 
     def load(self) -> None:
         """Check the weights and load the face models.
@@ -33,6 +38,7 @@ class VideoTask:
         for name in NEEDED_WEIGHTS:
             weights.path(name)
         try:
+            import c2pa  # noqa: F401
             import cv2
 
             from models.perception.faces import FaceFinder
@@ -48,12 +54,14 @@ class VideoTask:
         FaceFinder()
 
     def run(self, context: TaskContext) -> TaskResult:
-        """Make the video of the storyboard at ``storyboard_key``."""
+        """Make the video of the storyboard at ``storyboard_key``; nothing of it leaves unsigned."""
         from models.talking_head.film import FilmInputs, MediaLimits, make_video
 
         storyboard = decode(Storyboard, context.objects.read(context.request.storyboard_key))
         speech, background = storyboard.speech, storyboard.background
         timeline = decode(SpeechTimeline, context.objects.read(speech.timeline_key)) if speech.timeline_key else None
+        signer = self._signer(self._settings)
+        signer.certificate_chain_pem()  # a key that cannot be used is told before the work, not after
         context.on_progress("fetching", 0.0)
         with ExitStack() as files:
             inputs = FilmInputs(
@@ -67,7 +75,9 @@ class VideoTask:
                     max_source_video_s=self._settings.max_source_video_s,
                     max_audio_s=self._settings.max_audio_s,
                 ),
+                producer=self._settings.content_producer,
             )
+            sources = tuple(media_type_of(path) for path in (inputs.presenter, inputs.audio, inputs.background) if path)
             context.check_canceled()
             film = make_video(
                 inputs,
@@ -78,8 +88,11 @@ class VideoTask:
                 check_canceled=context.check_canceled,
             )
         context.on_progress("storing", 1 - _STORE_SHARE)
+        sign_outputs(film.files, film.marks, signer, sources=sources, timestamp_url=self._settings.timestamp_url)
         outputs = []
         for role, path in film.files.items():
             context.check_canceled()
             outputs.append(context.objects.store(role, path))
-        return TaskResult(outputs=tuple(outputs), facts=film.facts, usage=film.usage)
+        return TaskResult(
+            outputs=tuple(outputs), facts={**film.facts, "credentials_trusted": signer.is_trusted}, usage=film.usage
+        )

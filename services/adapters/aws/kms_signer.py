@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Final
+from typing import Final
 
-from services.adapters.aws.clients import translated
+from services.adapters.aws.clients import Clients, translated
 from services.domain.errors import SpokesmodelError, Unavailable
 from services.ports.secrets import Secrets
 
@@ -16,16 +16,15 @@ class KmsSigner:
     """An asymmetric KMS key (``ECC_NIST_P256``, ``SIGN_VERIFY``) and the certificate that an authority issued for it.
 
     Args:
-        client: boto3's ``kms``.
         key_id: Id, alias or address of the key.
         secrets: Where the chain is, under ``certificate_secret``: PEM, the key's certificate first.
         is_trusted: What the operator says of the authority; ``spokesmodel verify`` believes the trust list alone.
     """
 
     def __init__(
-        self, client: Any, key_id: str, *, secrets: Secrets, certificate_secret: str, is_trusted: bool = True
+        self, clients: Clients, key_id: str, *, secrets: Secrets, certificate_secret: str, is_trusted: bool = True
     ) -> None:
-        self._client = client
+        self._clients = clients
         self._key_id = key_id
         self._secrets = secrets
         self._certificate_secret = certificate_secret
@@ -53,7 +52,7 @@ class KmsSigner:
 
         try:
             with translated("KMS", code="signing_unavailable"):
-                answer = self._client.sign(
+                answer = self._clients.get("kms").sign(
                     KeyId=self._key_id,
                     Message=hashlib.sha256(data).digest(),
                     MessageType="DIGEST",
