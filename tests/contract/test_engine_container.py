@@ -46,9 +46,7 @@ class Cloud:
         self.aws.client("sqs").send_message(QueueUrl=self.work_url, MessageBody=body)
 
     def order(self, order: NoopOrder, *, time_left: timedelta = timedelta(minutes=5)) -> EngineRequest:
-        request = dataclasses.replace(
-            a_request(), tenant_id=new_id("tenant"), deadline_at=datetime.now(UTC) + time_left
-        )
+        request = dataclasses.replace(a_request(), deadline_at=datetime.now(UTC) + time_left)
         key = ObjectKey(
             retention=Retention.WORK,
             tenant_id=request.tenant_id,
