@@ -104,8 +104,16 @@ class JobStore(Protocol):
         """Jobs whose engine attempt has outlived its deadline."""
         ...
 
+    def finished_before(self, moment: datetime, *, limit: int) -> Sequence[Job]:
+        """Final jobs that ended before ``moment``, oldest first; none where the store lets rows expire by itself."""
+        ...
+
     def count_open(self, tenant_id: str, *, at_most: int) -> int:
         """Number of the tenant's jobs in no final state; counting stops at ``at_most``."""
+        ...
+
+    def count_waiting(self, step: JobStep, *, at_most: int) -> int:
+        """Number of jobs at ``step``, claimed or not, of all tenants; counting stops somewhere beyond ``at_most``."""
         ...
 
     def outstanding(self, *, tenant_id: str | None = None) -> int:

@@ -283,6 +283,18 @@ def test_outstanding_counts_what_engines_hold(jobs, add):
     assert dict(jobs.outstanding_by_tenant()) == {"tenant_a": 2, "tenant_b": 1}
 
 
+def test_waiting_jobs_are_counted_over_tenants_until_there_are_enough(jobs, add):
+    for tenant_id in ("tenant_a", "tenant_a", "tenant_b"):
+        add(tenant_id, step=JobStep.DISPATCH)
+    add("tenant_c", step=JobStep.PREPARE)
+    add("tenant_c", state=JobState.PROCESSING, step=JobStep.RUN)
+    assert jobs.count_waiting(JobStep.DISPATCH, at_most=10) == 3
+    assert 1 <= jobs.count_waiting(JobStep.DISPATCH, at_most=1) <= 2
+    jobs.claim(JobStep.DISPATCH, limit=1, lease_s=30)
+    assert jobs.count_waiting(JobStep.DISPATCH, at_most=10) == 3, "a claimed one waits, too"
+    assert jobs.count_waiting(JobStep.NOTIFY, at_most=10) == 0
+
+
 def test_open_jobs_are_counted_up_to_a_bound(jobs, add):
     for _ in range(2):
         add()
@@ -293,3 +305,12 @@ def test_open_jobs_are_counted_up_to_a_bound(jobs, add):
     assert jobs.count_open("tenant_a", at_most=10) == 3
     assert jobs.count_open("tenant_a", at_most=2) == 2
     assert jobs.count_open("tenant_c", at_most=10) == 0
+
+
+def test_ended_jobs_are_named_oldest_first_or_left_to_the_store(jobs, add, clock):
+    ended = [add(state=JobState.FAILED, step=JobStep.NONE, finished_at=clock.now() + timedelta(n)) for n in (2, 0, 1)]
+    add()
+    found = jobs.finished_before(clock.now() + timedelta(days=2), limit=10)
+    expected = [] if isinstance(jobs, DynamoJobStore) else [ended[1].id, ended[2].id]
+    assert [job.id for job in found] == expected
+    assert len(jobs.finished_before(clock.now() + timedelta(days=9), limit=1)) == bool(expected)

@@ -121,9 +121,16 @@ class FakeJobStore:
         running = [row.job for row in self._rows.values() if row.job.step is JobStep.RUN]
         return [job for job in running if job.deadline_at is not None and job.deadline_at < now][:limit]
 
+    def finished_before(self, moment: datetime, *, limit: int) -> Sequence[Job]:
+        ended = [row.job for row in self._rows.values() if row.job.finished_at and row.job.finished_at < moment]
+        return sorted(ended, key=lambda job: job.finished_at or moment)[:limit]
+
     def count_open(self, tenant_id: str, *, at_most: int) -> int:
         jobs = (row.job for row in self._rows.values())
         return min(at_most, sum(job.tenant_id == tenant_id and not job.state.is_final for job in jobs))
+
+    def count_waiting(self, step: JobStep, *, at_most: int) -> int:
+        return min(at_most, sum(row.job.step is step for row in self._rows.values()))
 
     def outstanding(self, *, tenant_id: str | None = None) -> int:
         counts = self.outstanding_by_tenant()

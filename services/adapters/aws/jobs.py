@@ -161,6 +161,9 @@ class DynamoJobStore:
         found = (jobs[row["id"]] for row in rows if row["id"] in jobs)
         return tuple(job for job in found if job.step is JobStep.RUN and job.deadline_at and job.deadline_at < now)
 
+    def finished_before(self, moment: datetime, *, limit: int) -> Sequence[Job]:
+        return ()  # the table's TTL removes the rows, the bucket's lifecycle the objects
+
     def count_open(self, tenant_id: str, *, at_most: int) -> int:
         num_open = 0
         for state in JobState:
@@ -169,6 +172,15 @@ class DynamoJobStore:
                 limit = at_most - num_open
                 num_open += len(self._table.query("#tenant_state = :value", value, index="by_state", limit=limit))
         return num_open
+
+    def count_waiting(self, step: JobStep, *, at_most: int) -> int:
+        num_waiting = 0
+        for turn in self._turns.waiting(step):
+            if num_waiting >= at_most:
+                break
+            at = {"at": partition(step, turn.tenant_id)}
+            num_waiting += self._table.count("#step_tenant = :at", at, index="by_step")
+        return num_waiting
 
     def outstanding(self, *, tenant_id: str | None = None) -> int:
         counts = self.outstanding_by_tenant()

@@ -50,6 +50,12 @@ _MIGRATIONS: Final = (
     """
     CREATE INDEX jobs_by_state ON jobs (tenant_id, state, id);
     """,
+    """
+    ALTER TABLE jobs ADD COLUMN finished_at INTEGER;
+    UPDATE jobs SET finished_at = CAST(strftime('%s', json_extract(body, '$.finished_at')) AS INTEGER) * 1000000
+        WHERE json_extract(body, '$.finished_at') IS NOT NULL;
+    CREATE INDEX jobs_by_end ON jobs (finished_at) WHERE finished_at IS NOT NULL;
+    """,
 )
 
 # The tenants that have rows at a step, least recently served first, by skipping through the index.
@@ -78,8 +84,8 @@ class SqliteJobStore:
     def add(self, job: Job) -> None:
         try:
             self._database.execute(
-                "INSERT INTO jobs (id, tenant_id, kind, state, step, due_at, step_tries, deadline_at, version, body)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO jobs (id, tenant_id, kind, state, step, due_at, step_tries, deadline_at, finished_at, version,"
+                " body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     job.id,
                     job.tenant_id,
@@ -89,6 +95,7 @@ class SqliteJobStore:
                     to_micros(job.available_at),
                     job.step_tries,
                     _micros_or_none(job.deadline_at),
+                    _micros_or_none(job.finished_at),
                     job.version,
                     wire.encode(job).decode(),
                 ),
@@ -113,13 +120,14 @@ class SqliteJobStore:
         with self._database.write() as connection:
             num_changed = connection.execute(
                 "UPDATE jobs SET state = ?, step = ?, due_at = ?, claimed = 0, step_tries = ?, deadline_at = ?,"
-                " version = ?, body = ? WHERE id = ? AND version = ?",
+                " finished_at = ?, version = ?, body = ? WHERE id = ? AND version = ?",
                 (
                     saved.state,
                     saved.step,
                     to_micros(saved.available_at),
                     saved.step_tries,
                     _micros_or_none(saved.deadline_at),
+                    _micros_or_none(saved.finished_at),
                     saved.version,
                     wire.encode(saved).decode(),
                     job.id,
@@ -228,12 +236,22 @@ class SqliteJobStore:
         )
         return tuple(_job(row) for row in rows)
 
+    def finished_before(self, moment: datetime, *, limit: int) -> Sequence[Job]:
+        rows = self._database.all(
+            "SELECT * FROM jobs WHERE finished_at < ? ORDER BY finished_at LIMIT ?", (to_micros(moment), limit)
+        )
+        return tuple(_job(row) for row in rows)
+
     def count_open(self, tenant_id: str, *, at_most: int) -> int:
         row = self._database.one(
             "SELECT count(*) FROM (SELECT 1 FROM jobs WHERE tenant_id = ? AND state IN ('queued', 'processing')"
             " LIMIT ?)",
             (tenant_id, at_most),
         )
+        return int(row[0]) if row is not None else 0
+
+    def count_waiting(self, step: JobStep, *, at_most: int) -> int:
+        row = self._database.one("SELECT count(*) FROM (SELECT 1 FROM jobs WHERE step = ? LIMIT ?)", (step, at_most))
         return int(row[0]) if row is not None else 0
 
     def outstanding(self, *, tenant_id: str | None = None) -> int:
