@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from datetime import datetime, timedelta
-from typing import Final
+from datetime import timedelta
 
-from services.domain.errors import ContentRejected, NotFound, Unavailable
+from services.domain.errors import NotFound
 from services.domain.job import Job, JobStep
 from services.domain.retry import webhook_delay_s
 from services.ports.clock import Clock
@@ -17,10 +15,8 @@ from services.ports.tenants import TenantStore
 from services.ports.webhooks import Delivery, DeliveryLog, WebhookSender
 from services.settings import Settings
 from services.usecases.revise_job import revise_job
+from services.usecases.send_event import Event, send_event
 from services.usecases.view_job import view_job
-
-_TIMEOUT_S: Final = 15.0  # as Standard Webhooks recommends
-_GONE: Final = 410
 
 
 def event_id(job: Job) -> str:
@@ -56,7 +52,7 @@ def deliver_webhook(
     if job.step_tries >= settings.max_step_tries:  # not the client: something here breaks each time
         delivery, is_over = _given_up(job, clock), True
     else:
-        delivery, is_over = _try(job, objects=objects, tenants=tenants, sender=sender, clock=clock, settings=settings)
+        delivery, is_over = send_event(_event(job, objects, settings), tenants=tenants, sender=sender, clock=clock)
     deliveries.add(delivery)
     num_tries = len(deliveries.list(job_id))
 
@@ -74,64 +70,18 @@ def deliver_webhook(
         return None
 
 
-def _try(
-    job: Job,
-    *,
-    objects: ObjectStore,
-    tenants: TenantStore,
-    sender: WebhookSender,
-    clock: Clock,
-    settings: Settings,
-) -> tuple[Delivery, bool]:
-    """One delivery, and whether it was the last."""
-    now = clock.now()
-    status: int | None = None
-    error: str | None = None
-    is_over = False
-    try:
-        body = _body(job, objects, settings)
-        secret = tenants.get(job.tenant_id).webhook_secret
-        status = sender.post(
-            job.callback_url or "",
-            body=body.encode(),
-            headers={
-                "Content-Type": "application/json",
-                "User-Agent": "spokesmodel-webhooks",
-                **_signature(secret, event_id(job), body, now),
-            },
-            timeout_s=_TIMEOUT_S,
-        )
-        is_over = 200 <= status < 300 or status == _GONE
-    except Unavailable as unreachable:
-        if unreachable.code != "callback_unreachable":
-            raise
-        error = unreachable.detail
-    except (ContentRejected, NotFound) as refused:
-        error, is_over = refused.detail, True
-    return Delivery(job_id=job.id, event_id=event_id(job), at=now, status=status, error=error), is_over
+def _event(job: Job, objects: ObjectStore, settings: Settings) -> Event:
+    return Event(
+        id=event_id(job),
+        subject_id=job.id,
+        tenant_id=job.tenant_id,
+        url=job.callback_url or "",
+        type=f"job.{job.state}",
+        at=job.finished_at or job.updated_at,
+        data=lambda: view_job(job, objects=objects, link_lifetime_s=settings.link_lifetime_s),
+    )
 
 
 def _given_up(job: Job, clock: Clock) -> Delivery:
     error = f"Given up after {job.step_tries} internal failures."
     return Delivery(job_id=job.id, event_id=event_id(job), at=clock.now(), status=None, error=error)
-
-
-def _body(job: Job, objects: ObjectStore, settings: Settings) -> str:
-    """The event; its links are signed anew for each try, as they expire."""
-    finished_at = job.finished_at or job.updated_at
-    event = {
-        "type": f"job.{job.state}",
-        "timestamp": finished_at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-        "data": view_job(job, objects=objects, link_lifetime_s=settings.link_lifetime_s),
-    }
-    return json.dumps(event, ensure_ascii=False, separators=(",", ":"))
-
-
-def _signature(secret: str, message_id: str, body: str, now: datetime) -> dict[str, str]:
-    from standardwebhooks.webhooks import Webhook
-
-    return {
-        "webhook-id": message_id,
-        "webhook-timestamp": str(int(now.timestamp())),
-        "webhook-signature": Webhook(secret).sign(msg_id=message_id, timestamp=now, data=body),
-    }
