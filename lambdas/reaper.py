@@ -1,4 +1,4 @@
-"""Called on a schedule: ends attempts that outlived their deadline."""
+"""Called on a schedule: ends attempts that outlived their deadline, lets go of what was kept long enough."""
 
 from __future__ import annotations
 
@@ -6,14 +6,24 @@ from collections.abc import Mapping
 from typing import Any
 
 from lambdas.runtime import log_job, log_keys, services
+from services.usecases.expire_rows import expire_rows
 from services.usecases.reap_jobs import reap_jobs
 
 
 def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
-    """How many attempts were given up."""
+    """How many attempts were given up, and how many rows removed."""
     ours = services()
     reaped = reap_jobs(jobs=ours.jobs, objects=ours.objects, clock=ours.clock, settings=ours.settings)
     with log_keys(stage="reap", request_id=getattr(context, "aws_request_id", None)):
         for job in reaped:
             log_job(job)
-    return {"num_reaped": len(reaped)}
+    expired = expire_rows(
+        jobs=ours.jobs,
+        objects=ours.objects,
+        uploads=ours.uploads,
+        deliveries=ours.deliveries,
+        usage=ours.usage,
+        clock=ours.clock,
+        settings=ours.settings,
+    )
+    return {"num_reaped": len(reaped), "num_expired": expired.num_jobs + expired.num_uploads}

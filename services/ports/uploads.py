@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -37,6 +38,10 @@ class UploadStore(Protocol):
 
     def list(self, tenant_id: str, *, cursor: str | None = None, limit: int = 50) -> Page[Upload]:
         """Newest first."""
+        ...
+
+    def created_before(self, moment: datetime, *, limit: int) -> Sequence[Upload]:
+        """Uploads older than ``moment``, oldest first; none where the store lets rows expire by itself."""
         ...
 
     def delete(self, tenant_id: str, upload_id: str) -> None: ...

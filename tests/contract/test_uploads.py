@@ -70,3 +70,13 @@ def test_uploads_are_listed_in_slices_of_one_tenant(uploads):
     second = uploads.list("tenant_a", limit=2, cursor=first.cursor)
     assert [one.id for one in (*first.items, *second.items)] == [ids[2], ids[1], ids[0]]
     assert second.cursor is None
+
+
+def test_old_uploads_are_named_oldest_first_or_left_to_the_store(uploads):
+    for number in range(3):
+        made_at = UPLOAD.created_at + timedelta(days=number)
+        uploads.add(replace(UPLOAD, id=f"upload_{number}", created_at=made_at))
+    found = uploads.created_before(UPLOAD.created_at + timedelta(days=2), limit=10)
+    expected = [] if isinstance(uploads, DynamoUploadStore) else ["upload_0", "upload_1"]
+    assert [one.id for one in found] == expected
+    assert len(uploads.created_before(UPLOAD.created_at + timedelta(days=9), limit=1)) == bool(expected)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
+
 from services.domain.errors import NotFound
 from services.ports.jobs import Page
 from services.ports.uploads import Upload
@@ -23,6 +26,10 @@ class FakeUploadStore:
     def list(self, tenant_id: str, *, cursor: str | None = None, limit: int = 50) -> Page[Upload]:
         mine = [one for (owner, _), one in self._uploads.items() if owner == tenant_id]
         return page_of(mine, kind="upload", cursor=cursor, limit=limit)
+
+    def created_before(self, moment: datetime, *, limit: int) -> Sequence[Upload]:
+        old = [upload for upload in self._uploads.values() if upload.created_at < moment]
+        return sorted(old, key=lambda upload: upload.created_at)[:limit]
 
     def delete(self, tenant_id: str, upload_id: str) -> None:
         self._uploads.pop((tenant_id, upload_id), None)

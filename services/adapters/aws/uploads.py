@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from services.adapters.aws.clients import Clients
 from services.adapters.aws.table import ConditionFailed, Item, Table
@@ -47,6 +48,9 @@ class DynamoUploadStore:
             descending=True,
         )
         return page_of([wire.decode(Upload, item["body"]) for item in items], limit)
+
+    def created_before(self, moment: datetime, *, limit: int) -> Sequence[Upload]:
+        return ()  # the table's TTL removes the rows, the bucket's lifecycle the objects
 
     def delete(self, tenant_id: str, upload_id: str) -> None:
         self._table.delete({"id": upload_id}, condition="#tenant_id = :tenant", values={"tenant": tenant_id})

@@ -84,8 +84,8 @@ class SqliteJobStore:
     def add(self, job: Job) -> None:
         try:
             self._database.execute(
-                "INSERT INTO jobs (id, tenant_id, kind, state, step, due_at, step_tries, deadline_at, finished_at, version,"
-                " body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO jobs (id, tenant_id, kind, state, step, due_at, step_tries, deadline_at, finished_at,"
+                " version, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     job.id,
                     job.tenant_id,

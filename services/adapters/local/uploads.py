@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +26,7 @@ _MIGRATIONS: Final = (
     ) WITHOUT ROWID;
     """,
     "CREATE INDEX uploads_by_tenant ON uploads (tenant_id, id);",
+    "CREATE INDEX uploads_by_age ON uploads (created_at);",
 )
 
 
@@ -61,6 +64,12 @@ class SqliteUploadStore:
         )
         more = str(rows[limit - 1]["id"]) if len(rows) > limit else None
         return Page(items=tuple(_upload(row) for row in rows[:limit]), cursor=more)
+
+    def created_before(self, moment: datetime, *, limit: int) -> Sequence[Upload]:
+        rows = self._database.all(
+            "SELECT * FROM uploads WHERE created_at < ? ORDER BY created_at LIMIT ?", (to_micros(moment), limit)
+        )
+        return tuple(_upload(row) for row in rows)
 
     def delete(self, tenant_id: str, upload_id: str) -> None:
         self._database.execute("DELETE FROM uploads WHERE id = ? AND tenant_id = ?", (upload_id, tenant_id))
