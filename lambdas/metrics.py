@@ -11,6 +11,7 @@ from typing import Final
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from services.domain.job import Job, JobState, JobStep
+from services.usecases.measure_backlog import Backlog
 
 NAMESPACE: Final = "Spokesmodel"
 _SERVICE: Final = "spokesmodel"
@@ -48,6 +49,16 @@ def served(stage: str, before: Job, after: Job, *, duration_s: float) -> None:
     if before.step is JobStep.NOTIFY:
         outcome = "again" if after.step is JobStep.NOTIFY else "done"
         emit({"WebhookTries": (1, _COUNT)}, outcome=outcome)
+
+
+def backlog(measured: Backlog, *, stack: str) -> None:
+    """What the endpoint's scaling follows; ``stack`` keeps two stacks of one account apart."""
+    values = {
+        "Backlog": (float(measured.num_jobs), _COUNT),
+        "BacklogPerInstance": (measured.per_instance, _COUNT),
+        "EngineInstances": (float(measured.num_instances), _COUNT),
+    }
+    emit(values, stack=stack)
 
 
 def _attempt_ended(before: Job, after: Job) -> None:
