@@ -123,6 +123,8 @@ def translated(part: str, *, code: str = "store_unavailable") -> Iterator[None]:
             code="aws_not_configured",
             retryable=False,
         ) from error
+    except botocore.ParamValidationError:  # a mistake of ours, not the vendor's
+        raise
     except botocore.BotoCoreError as error:  # timeouts, refused and broken connections
         raise Unavailable(f"{_capital(part)} did not answer ({type(error).__name__}).", code=code) from error
 

@@ -27,6 +27,8 @@ class SecretsManagerSecrets:
         self._values: dict[str, tuple[str, float]] = {}
 
     def get(self, name: str) -> str:
+        if not name:
+            raise NotFound("A secret has a name.", code="secret_not_found")
         now = self._seconds()
         with self._lock:
             value, since = self._values.get(name, ("", float("-inf")))
