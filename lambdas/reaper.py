@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lambdas.runtime import log_job, log_keys, services
+from lambdas import metrics
+from lambdas.runtime import log_job, log_keys, logger, services
+from services.bootstrap import Services
+from services.domain.errors import Unavailable
 from services.usecases.expire_rows import expire_rows
+from services.usecases.measure_backlog import measure_backlog
 from services.usecases.reap_jobs import reap_jobs
 
 
@@ -26,4 +30,16 @@ def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         clock=ours.clock,
         settings=ours.settings,
     )
+    if ours.settings.profile == "aws":
+        _report_backlog(ours)
     return {"num_reaped": len(reaped), "num_expired": expired.num_jobs + expired.num_uploads}
+
+
+def _report_backlog(ours: Services) -> None:
+    """Scaling follows this metric. Where nobody can say, none is sent, which scaling takes for "busy"."""
+    try:
+        measured = measure_backlog(jobs=ours.jobs, engine=ours.engine)
+    except Unavailable as error:
+        logger.warning("backlog unknown", code=error.code)
+    else:
+        metrics.backlog(measured, stack=ours.settings.table_prefix.removesuffix("-"))
