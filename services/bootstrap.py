@@ -18,8 +18,10 @@ from services.ports.engine import Engine
 from services.ports.idempotency import IdempotencyStore
 from services.ports.jobs import JobStore
 from services.ports.language_model import LanguageModel
+from services.ports.notices import NoticeReader
 from services.ports.objects import ObjectStore
 from services.ports.rates import RateLimiter
+from services.ports.step_queue import StepQueue
 from services.ports.tenants import TenantStore
 from services.ports.uploads import UploadStore
 from services.ports.usage import UsageStore
@@ -43,6 +45,8 @@ class Services:
     batches: BatchStore
     objects: ObjectStore
     engine: Engine
+    notices: NoticeReader
+    step_queue: StepQueue
     uploads: UploadStore
     avatars: AvatarCatalogue
     voices: VoiceCatalogue

@@ -34,6 +34,7 @@ from tests.fakes.engine import FakeEngine
 from tests.fakes.idempotency import FakeIdempotencyStore
 from tests.fakes.jobs import FakeJobStore
 from tests.fakes.objects import FakeObjectStore
+from tests.fakes.step_queue import FakeStepQueue
 from tests.fakes.tenants import FakeTenantStore
 from tests.fakes.uploads import FakeUploadStore
 from tests.fakes.usage import FakeUsageStore
@@ -75,6 +76,7 @@ class World:
         self.batches = FakeBatchStore(self.clock)
         self.objects = FakeObjectStore()
         self.engine = FakeEngine()
+        self.step_queue = FakeStepQueue()
         self.uploads = FakeUploadStore()
         self.avatars = FakeAvatarCatalogue()
         self.voices = FakeVoiceCatalogue()
@@ -92,6 +94,7 @@ class World:
             batches=self.batches,
             objects=self.objects,
             engine=self.engine,
+            step_queue=self.step_queue,
             uploads=self.uploads,
             avatars=self.avatars,
             voices=self.voices,

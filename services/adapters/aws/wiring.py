@@ -12,10 +12,14 @@ from services.adapters.aws.batches import DynamoBatchStore
 from services.adapters.aws.clients import Clients
 from services.adapters.aws.consents import DynamoConsentStore
 from services.adapters.aws.deliveries import DynamoDeliveryLog
+from services.adapters.aws.engine_queue import QueueEngine
+from services.adapters.aws.engine_sagemaker import SageMakerEngine
 from services.adapters.aws.idempotency import DynamoIdempotencyStore
 from services.adapters.aws.jobs import DynamoJobStore
+from services.adapters.aws.notices import SageMakerNotices
 from services.adapters.aws.objects import S3ObjectStore
 from services.adapters.aws.rates import DynamoRateLimiter
+from services.adapters.aws.step_queue import SqsStepQueue, queue_urls
 from services.adapters.aws.tenants import DynamoTenantStore
 from services.adapters.aws.uploads import DynamoUploadStore
 from services.adapters.aws.usage import DynamoUsageStore
@@ -69,6 +73,9 @@ def adapters(settings: Settings, parts: Mapping[str, Any]) -> Mapping[str, Calla
         ),
         "batches": lambda: DynamoBatchStore(clients, table_prefix=prefix, clock=parts["clock"]),
         "objects": lambda: S3ObjectStore(clients, settings.bucket),
+        "engine": lambda: _engine(settings, parts, clients),
+        "notices": lambda: SageMakerNotices(clients, bucket=settings.bucket),
+        "step_queue": lambda: SqsStepQueue(clients, urls=queue_urls(settings)),
         "uploads": lambda: DynamoUploadStore(clients, table_prefix=prefix, kept=kept),
         "avatars": lambda: DynamoAvatarCatalogue(clients, table_prefix=prefix),
         "voices": LocalVoiceCatalogue,
@@ -83,6 +90,24 @@ def adapters(settings: Settings, parts: Mapping[str, Any]) -> Mapping[str, Calla
         "fetcher": lambda: HttpFetcher(allow_private=settings.allow_private_callbacks),
         "webhook_sender": lambda: HttpWebhookSender(allow_private=settings.allow_private_callbacks),
     }
+
+
+def _engine(settings: Settings, parts: Mapping[str, Any], clients: Clients) -> SageMakerEngine | QueueEngine:
+    if settings.inference == "sagemaker":
+        return SageMakerEngine(
+            clients,
+            endpoint_name=settings.endpoint_name,
+            bucket=settings.bucket,
+            objects=parts["objects"],
+            clock=parts["clock"],
+            concurrency=settings.engine_concurrency,
+        )
+    return QueueEngine(
+        clients,
+        queue_url=settings.work_queue_url,
+        num_instances=settings.engine_instances,
+        concurrency=settings.engine_concurrency,
+    )
 
 
 def _needed(settings: Settings) -> Iterator[tuple[str, str]]:

@@ -18,8 +18,10 @@ from services.adapters.local.engine import SqliteEngine
 from services.adapters.local.idempotency import SqliteIdempotencyStore
 from services.adapters.local.jobs import SqliteJobStore
 from services.adapters.local.links import LinkSigner
+from services.adapters.local.notices import PlainNotices
 from services.adapters.local.objects import FileObjectStore
 from services.adapters.local.rates import MemoryRateLimiter
+from services.adapters.local.step_queue import NoStepQueue
 from services.adapters.local.tenants import SqliteTenantStore
 from services.adapters.local.uploads import SqliteUploadStore
 from services.adapters.local.usage import SqliteUsageStore
@@ -52,6 +54,8 @@ def adapters(settings: Settings, parts: Mapping[str, Any]) -> Mapping[str, Calla
         "engine": lambda: SqliteEngine(
             state / "engine.sqlite", clock=parts["clock"], num_instances=settings.num_workers
         ),
+        "notices": PlainNotices,
+        "step_queue": NoStepQueue,
         "uploads": lambda: SqliteUploadStore(state / "uploads.sqlite"),
         "avatars": lambda: SqliteAvatarCatalogue(state / "avatars.sqlite"),
         "voices": LocalVoiceCatalogue,
