@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Final
 
 from services.adapters.aws.clients import Clients, translated
-from services.domain.errors import InvalidRequest, Unavailable
+from services.domain.errors import Unavailable
 from services.settings import Settings
 
 _CODE: Final = "queue_unavailable"
@@ -52,7 +52,7 @@ class SqsStepQueue:
     def _send(self, step: str, body: Mapping[str, str], tenant_id: str, delay_s: float) -> None:
         url = self._urls.get(step)
         if not url:
-            raise InvalidRequest(f"There is no queue for {step}.", code="unknown_step")
+            raise Unavailable(f"There is no queue for {step}.", code=_CODE, retryable=False)
         with translated(f"the queue {step}", code=_CODE):
             self._clients.get("sqs").send_message(
                 QueueUrl=url,
