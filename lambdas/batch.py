@@ -1,0 +1,71 @@
+"""Serves batches: checks their files, submits their rows, takes in what has ended, calls their clients back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from lambdas import creations
+from lambdas.runtime import logger, serve_records, services
+from services.bootstrap import Services
+from services.domain.batch import Batch
+from services.domain.errors import InvalidRequest
+from services.usecases.notify_batch import notify_batch
+from services.usecases.serve_batch import BatchServer
+
+
+def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
+    """Partial batch response; a record fails when a store does not answer."""
+    return serve_records(event, context, _serve)
+
+
+def server(ours: Services) -> BatchServer:
+    """Serves batches with these adapters."""
+
+    def notify(batch: Batch) -> Batch:
+        return notify_batch(
+            batch,
+            batches=ours.batches,
+            objects=ours.objects,
+            tenants=ours.tenants,
+            deliveries=ours.deliveries,
+            sender=ours.webhook_sender,
+            clock=ours.clock,
+            settings=ours.settings,
+        )
+
+    return BatchServer(
+        creations={kind: partial(make, ours) for kind, make in creations.CREATIONS.items()},
+        batches=ours.batches,
+        jobs=ours.jobs,
+        objects=ours.objects,
+        clock=ours.clock,
+        settings=ours.settings,
+        notify=notify,
+    )
+
+
+def _serve(body: str) -> None:
+    batch = server(services()).serve(_batch_id(body))
+    if batch is not None:
+        logger.info(
+            "batch served",
+            batch_id=batch.id,
+            tenant_id=batch.tenant_id,
+            state=batch.state,
+            step=batch.step,
+            counts=dict(batch.counts),
+            failure=None if batch.failure is None else batch.failure.code,
+        )
+
+
+def _batch_id(body: str) -> str:
+    try:
+        batch_id = json.loads(body)["batch_id"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise InvalidRequest("A batch's message is an object with batch_id.", code="malformed_payload") from error
+    if not isinstance(batch_id, str):
+        raise InvalidRequest("batch_id is a string.", code="malformed_payload", param="batch_id")
+    return batch_id

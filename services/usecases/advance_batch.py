@@ -1,0 +1,190 @@
+"""One pass over a running batch: take in what has ended, submit the next rows.
+
+The order of writes makes a pass harmless to repeat from anywhere. A row's job has an id that follows from batch, row
+and try, and is stored before the row says so: when a crash comes between, the next pass finds the row pending, makes
+the same id and meets the job that is there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from services.domain.batch import Batch, BatchRow, BatchState, RowState
+from services.domain.engine import Failure
+from services.domain.errors import Conflict, NotFound, QuotaExceeded, SpokesmodelError
+from services.domain.ids import derived_id
+from services.domain.job import Job, JobState
+from services.ports.batches import BatchStore
+from services.ports.clock import Clock
+from services.ports.jobs import JobStore
+from services.ports.objects import ObjectStore
+from services.settings import Settings
+from services.usecases.cancel_job import cancel_job
+from services.usecases.creation import Creation
+
+_CHUNK: Final = 25  # rows between two writes
+_CHUNK_OF_MARKS: Final = 500  # rows that are only marked
+_ENDS: Final = {
+    JobState.SUCCEEDED: RowState.SUCCEEDED,
+    JobState.FAILED: RowState.FAILED,
+    JobState.CANCELED: RowState.CANCELED,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pass:
+    """What a pass did.
+
+    Attributes:
+        moved: Rows that changed, by the state that they came from (less) and went to (more).
+        num_open: Rows whose jobs have not ended.
+        is_over: No row is pending or submitted, as far as this pass has seen.
+        wait_s: How long the next pass can wait.
+    """
+
+    moved: Counter[str]
+    num_open: int
+    is_over: bool
+    wait_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advance:
+    """The parts that a pass works with."""
+
+    creation: Creation
+    batches: BatchStore
+    jobs: JobStore
+    objects: ObjectStore
+    clock: Clock
+    settings: Settings
+
+    def make_pending(self, batch: Batch) -> Counter[str]:
+        """Failed rows wait for another try; the pass after this one submits them."""
+        moved: Counter[str] = Counter()
+        for chunk in self._chunks(batch, RowState.FAILED):
+            self._put(moved, chunk, [_again(row) for row in chunk])
+        return moved
+
+    def run(self, batch: Batch) -> Pass:
+        """One pass; of a paused batch it submits nothing, of a canceled one it ends what still runs."""
+        moved: Counter[str] = Counter()
+        is_canceled = batch.state is BatchState.CANCELED
+        if is_canceled:
+            self._cancel_pending(batch, moved)
+        open_rows = self._take_in(batch, moved, cancel=is_canceled)
+        wait_s = self.settings.batch_poll_s
+        if batch.state is BatchState.PROCESSING:
+            num_submitted, wait_s = self._submit(batch, self.settings.batch_window - open_rows, moved)
+            open_rows += num_submitted
+        is_over = not open_rows and not self.batches.rows(batch.id, state=RowState.PENDING, limit=1)
+        return Pass(moved=moved, num_open=open_rows, is_over=is_over, wait_s=wait_s)
+
+    def _take_in(self, batch: Batch, moved: Counter[str], *, cancel: bool) -> int:
+        """The number of rows whose jobs have not ended."""
+        num_open = 0
+        for rows in self._chunks(batch, RowState.SUBMITTED):
+            found = self.jobs.get_many([row.job_id for row in rows if row.job_id is not None])
+            ended = []
+            for row in rows:
+                job = found.get(row.job_id or "")
+                if cancel and job is not None and not job.state.is_final:
+                    job = self._canceled(job)
+                if job is not None and not job.state.is_final:
+                    num_open += 1
+                    continue
+                ended.append(_ended(row, job))
+            self._put(moved, [row for row in rows if row.number in {one.number for one in ended}], ended)
+        return num_open
+
+    def _submit(self, batch: Batch, room: int, moved: Counter[str]) -> tuple[int, float]:
+        """The number of rows submitted, and when to come again."""
+        num_submitted = 0
+        wait_s = self.settings.batch_poll_s
+        for rows in self._chunks(batch, RowState.PENDING, size=_CHUNK):
+            if self.batches.get(batch.id).state is not BatchState.PROCESSING:
+                break  # paused or canceled since the pass began
+            taken: list[BatchRow] = []
+            try:
+                for row in rows[: max(0, room - num_submitted)]:
+                    taken.append(self._submitted(batch, row))
+                    num_submitted += taken[-1].state is RowState.SUBMITTED
+            except QuotaExceeded as error:
+                wait_s = max(wait_s, error.retry_after_s)
+                room = 0
+            finally:
+                self._put(moved, rows[: len(taken)], taken)
+            if num_submitted >= room:
+                break
+        return num_submitted, wait_s
+
+    def _submitted(self, batch: Batch, row: BatchRow) -> BatchRow:
+        """The row with its job, or failed when it cannot be accepted any more.
+
+        Raises:
+            SpokesmodelError: Not now: a retryable one.
+        """
+        number = row.tries + 1
+        try:
+            job = self.creation.submit(
+                row.request, job_id=job_id_of(batch, row), tenant_id=batch.tenant_id, batch_id=batch.id
+            )
+        except SpokesmodelError as error:
+            if error.retryable:
+                raise
+            failure = Failure(code=error.code, detail=error.detail, param=error.param)
+            return replace(row, state=RowState.FAILED, tries=number, job_id=None, failure=failure)
+        except Exception as error:  # a bug, met by one row of many: the others go on
+            failure = Failure(code="row_not_submitted", detail=f"The row broke on our side ({type(error).__name__}).")
+            return replace(row, state=RowState.FAILED, tries=number, job_id=None, failure=failure)
+        return replace(row, state=RowState.SUBMITTED, tries=number, job_id=job.id, failure=None)
+
+    def _cancel_pending(self, batch: Batch, moved: Counter[str]) -> None:
+        """Pending rows end; one whose job a crash hid is taken for submitted, and its job canceled with the others."""
+        for rows in self._chunks(batch, RowState.PENDING):
+            hidden = self.jobs.get_many([job_id_of(batch, row) for row in rows])
+            marked = []
+            for row in rows:
+                job_id = job_id_of(batch, row)
+                if job_id in hidden:
+                    marked.append(replace(row, state=RowState.SUBMITTED, job_id=job_id, tries=row.tries + 1))
+                else:
+                    marked.append(replace(row, state=RowState.CANCELED))
+            self._put(moved, rows, marked)
+
+    def _canceled(self, job: Job) -> Job:
+        try:
+            return cancel_job(job.id, tenant_id=job.tenant_id, jobs=self.jobs, objects=self.objects, clock=self.clock)
+        except (Conflict, NotFound):  # it ended, or was deleted, at this very moment: the next pass sees how
+            return job
+
+    def _chunks(self, batch: Batch, state: RowState, *, size: int = _CHUNK_OF_MARKS) -> Iterator[Sequence[BatchRow]]:
+        """The rows in ``state``, read on from the last number, so that a store's lagging index repeats none."""
+        after = 0
+        while rows := self.batches.rows(batch.id, state=state, after=after, limit=size):
+            yield rows
+            after = rows[-1].number
+
+    def _put(self, moved: Counter[str], before: Sequence[BatchRow], after: Sequence[BatchRow]) -> None:
+        self.batches.put_rows(after)
+        moved.subtract(row.state for row in before)
+        moved.update(row.state for row in after)
+
+
+def job_id_of(batch: Batch, row: BatchRow) -> str:
+    """The id of the job of the row's next try."""
+    return derived_id("job", batch.created_at, (batch.id, row.number, row.tries + 1))
+
+
+def _again(row: BatchRow) -> BatchRow:
+    return replace(row, state=RowState.PENDING, job_id=None, failure=None)
+
+
+def _ended(row: BatchRow, job: Job | None) -> BatchRow:
+    if job is None:
+        failure = Failure(code="job_deleted", detail="The row's job was deleted before the batch saw how it ended.")
+        return replace(row, state=RowState.FAILED, failure=failure)
+    return replace(row, state=_ENDS[job.state], failure=job.failure)

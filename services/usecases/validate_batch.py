@@ -1,0 +1,187 @@
+"""Check every row of a batch's file before anything runs."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from services.domain.batch import Batch, BatchEstimate, BatchRow, BatchState, BatchStep, OnInvalid, RowFault, RowState
+from services.domain.engine import Failure
+from services.domain.errors import SpokesmodelError
+from services.domain.object_key import ObjectKey
+from services.domain.pricing import Cost
+from services.ports.batches import BatchStore
+from services.ports.objects import ObjectStore
+from services.settings import Settings
+from services.usecases.batch_objects import DEFAULTS, file_key
+from services.usecases.batch_report import BatchReport
+from services.usecases.check_text import check_characters
+from services.usecases.creation import Creation, Values
+from services.usecases.read_rows import CSV, ID, RawRow, UnusableFile, read_rows
+
+_CHUNK: Final = 500
+_MAX_ID: Final = 200
+_SHOWN: Final = 60
+
+
+@dataclass(slots=True)
+class _Tally:
+    counts: Counter[str] = field(default_factory=Counter)
+    quantities: Counter[str] = field(default_factory=Counter)
+    amount: float = 0.0
+    currency: str | None = None
+
+    def take(self, estimate: BatchEstimate | None) -> None:
+        if estimate is not None:
+            for unit, quantity in estimate.quantities.items():
+                self.quantities[unit] += quantity  # type: ignore[assignment]
+            self.amount += estimate.cost.amount
+            self.currency = estimate.cost.currency
+
+    @property
+    def estimate(self) -> BatchEstimate | None:
+        if self.currency is None:
+            return None
+        quantities = {unit: round(quantity, 2) for unit, quantity in sorted(self.quantities.items())}
+        return BatchEstimate(quantities=quantities, cost=Cost(amount=round(self.amount, 6), currency=self.currency))
+
+
+def validate_batch(
+    batch: Batch, *, creation: Creation, batches: BatchStore, objects: ObjectStore, settings: Settings
+) -> Batch:
+    """The batch with its rows stored and its report written: ready for fan-out, or ended; not saved yet.
+
+    Asked again after a crash, it does the same again: rows and report have fixed places.
+
+    Raises:
+        Unavailable: A store does not answer; to be tried again.
+    """
+    tally, failure = _Tally(), None
+    with BatchReport() as report:
+        try:
+            chunk: list[BatchRow] = []
+            for row in _rows(batch, creation, objects, settings, tally):
+                tally.counts[row.state] += 1
+                for fault in row.faults:
+                    report.add(row.number, row.external_id, fault)
+                chunk.append(row)
+                if len(chunk) == _CHUNK:
+                    batches.put_rows(chunk)
+                    chunk = []
+            batches.put_rows(chunk)
+            failure = _failure_of(batch, tally.counts)
+        except UnusableFile as error:
+            for fault in error.faults or (RowFault(column=None, code=error.code, detail=error.detail),):
+                report.add(0, None, fault)
+            failure = Failure(code=error.code, detail=error.detail)
+        num_rows = sum(tally.counts.values())
+        report.store(batch, num_rows=num_rows, num_invalid=tally.counts[RowState.INVALID], objects=objects)
+    ended = batch.dry_run or failure is not None or not tally.counts[RowState.PENDING]
+    state = BatchState.FAILED if failure is not None else BatchState.SUCCEEDED
+    return replace(
+        batch,
+        state=state if ended else batch.state,
+        step=BatchStep.NONE if ended else BatchStep.FAN_OUT,
+        counts=dict(tally.counts),
+        estimate=tally.estimate,
+        has_report=True,
+        failure=failure,
+    )
+
+
+def _failure_of(batch: Batch, counts: Mapping[str, int]) -> Failure | None:
+    num_invalid = counts[RowState.INVALID]
+    if not sum(counts.values()):
+        return Failure(code="empty_file", detail="The file has a header and no rows.")
+    if num_invalid and batch.on_invalid is OnInvalid.REJECT:
+        detail = f"{num_invalid} rows are invalid, and the batch was to run with none; see the report."
+        return Failure(code="invalid_rows", detail=detail)
+    return None
+
+
+def _rows(
+    batch: Batch, creation: Creation, objects: ObjectStore, settings: Settings, tally: _Tally
+) -> Iterator[BatchRow]:
+    defaults: dict[str, Any] = json.loads(objects.get(file_key(batch.tenant_id, batch.id, DEFAULTS)))
+    number_by_id: dict[str, int] = {}
+    is_table = batch.media_type == CSV
+    with objects.local_copy(ObjectKey.parse(batch.file_key)) as path:
+        raw_rows = read_rows(
+            path, batch.media_type, max_row_bytes=settings.max_request_bytes, check_header=creation.header_faults
+        )
+        for raw in raw_rows:
+            if raw.number > settings.max_batch_rows:
+                detail = f"The file has more than {settings.max_batch_rows} rows; split it."
+                raise UnusableFile(detail, code="too_many_rows")
+            external_id, id_faults = _external_id(raw, number_by_id)
+            faults = [*raw.faults, *id_faults]
+            request: dict[str, Any] = {}
+            if not raw.faults:
+                values = {name: value for name, value in raw.values.items() if name != ID}
+                request = creation.with_defaults(creation.body_of(values) if is_table else values, defaults)
+                found = _faults(creation, request, batch.tenant_id)
+                faults += [_with_cell(fault, values) for fault in found] if is_table else found
+            if not faults:
+                tally.take(_estimate(creation, request, batch.tenant_id))
+            yield BatchRow(
+                batch_id=batch.id,
+                number=raw.number,
+                state=RowState.INVALID if faults else RowState.PENDING,
+                request={} if faults else request,
+                external_id=external_id,
+                faults=tuple(faults),
+            )
+
+
+def _faults(creation: Creation, request: Values, tenant_id: str) -> tuple[RowFault, ...]:
+    """The row's faults; a row on which the check itself breaks is one fault, and the others go on."""
+    try:
+        return creation.faults(request, tenant_id)
+    except SpokesmodelError:
+        raise
+    except Exception as error:  # a bug, met by one row of many
+        detail = f"The row could not be checked ({type(error).__name__})."
+        return (RowFault(column=None, code="row_not_checked", detail=detail),)
+
+
+def _estimate(creation: Creation, request: Values, tenant_id: str) -> BatchEstimate | None:
+    try:
+        return creation.estimate(request, tenant_id)
+    except SpokesmodelError as error:
+        if error.retryable:
+            raise
+        return None  # what has no estimate may still run
+
+
+def _external_id(raw: RawRow, number_by_id: dict[str, int]) -> tuple[str | None, list[RowFault]]:
+    """The row's own name, and what is wrong with it."""
+    value = raw.values.get(ID)
+    if value is None:
+        return None, []
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return None, [RowFault(column=ID, code="invalid_request", detail="An id is a text.")]
+    name = str(value).strip()
+    if not 0 < len(name) <= _MAX_ID:
+        detail = f"An id has 1 to {_MAX_ID} characters."
+        return name[:_MAX_ID] or None, [RowFault(column=ID, code="out_of_range", detail=detail)]
+    try:
+        check_characters(name, param=ID)
+    except SpokesmodelError as error:
+        return None, [RowFault(column=ID, code=error.code, detail=error.detail)]
+    first = number_by_id.setdefault(name, raw.number)
+    if first != raw.number:
+        detail = f"Row {first} has the id {name!r}, too."
+        return name, [RowFault(column=ID, code="duplicate_id", detail=detail)]
+    return name, []
+
+
+def _with_cell(fault: RowFault, cells: Mapping[str, str]) -> RowFault:
+    """The fault with what the cell holds, where the rule speaks of a form that the cell has not."""
+    text = cells.get(fault.column or "")
+    if fault.code != "invalid_request" or text is None:
+        return fault
+    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return replace(fault, detail=f"{fault.detail}; the cell holds {shown!r}")

@@ -1,0 +1,1 @@
+"""Batches against fakes: files, validation, fan-out, crashes, fairness."""
