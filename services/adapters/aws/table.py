@@ -19,6 +19,9 @@ _MAX_BATCH: Final = 25
 _MAX_READ: Final = 100
 _NAME: Final = re.compile(r"#(\w+)")
 _WRITER: Final = "written_by"
+# Which form of the items this code writes: to be raised when older code would misread one. Older forms are read.
+SCHEMA: Final = 1
+_SCHEMA: Final = "schema"
 
 
 class ConditionFailed(Exception):
@@ -35,8 +38,8 @@ class Table:
     A write whose answer was lost is sent again by boto3, and then finds its own first copy in its way. So each write
     leaves a random mark in its item, and one that fails at its own mark has succeeded.
 
-    Every method raises ``Unavailable`` (``store_unavailable``, ``aws_throttled`` ...), and writes ``ContentRejected``
-    (``record_too_large``) when an item is over the 400 KB that the table takes.
+    Every method raises ``Unavailable`` (``store_unavailable``, ``aws_throttled`` ...; ``store_too_new`` for an item
+    that a newer version of the product wrote), and writes ``ContentRejected`` (``record_too_large``) when an item is over the 400 KB that the table takes.
     """
 
     def __init__(self, clients: Clients, name: str) -> None:
@@ -76,7 +79,7 @@ class Table:
             ConditionFailed: ``condition`` does not hold for the stored item.
         """
         mark = secrets.token_hex(8)
-        marked = {**item, _WRITER: mark}
+        marked = {**item, _WRITER: mark, _SCHEMA: SCHEMA}
         self._write(mark, "put_item", condition, values or {}, "", Item=_packed(marked))
 
     def update(self, key: Item, expression: str, *, condition: str | None = None, values: Item) -> dict[str, Any]:
@@ -167,7 +170,7 @@ class Table:
 
     def put_all(self, items: Sequence[Item]) -> None:
         """Write items without conditions, 25 at a time; all of them when it returns, any part when it raises."""
-        self._batch([{"PutRequest": {"Item": _packed(item)}} for item in items])
+        self._batch([{"PutRequest": {"Item": _packed({**item, _SCHEMA: SCHEMA})}} for item in items])
 
     def delete_all(self, keys: Sequence[Item]) -> None:
         """Remove items without conditions, 25 at a time."""
@@ -255,7 +258,12 @@ def _pack(value: str | int | bool | None) -> dict[str, Any]:
 
 
 def _unpacked(item: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _value(packed) for name, packed in item.items()}
+    values = {name: _value(packed) for name, packed in item.items()}
+    if int(values.get(_SCHEMA, 1)) > SCHEMA:
+        raise Unavailable(
+            f"An item has schema {values[_SCHEMA]}; this program knows {SCHEMA}.", code="store_too_new", retryable=False
+        )
+    return values
 
 
 def _value(packed: Mapping[str, Any]) -> str | int | bool:
