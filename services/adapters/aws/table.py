@@ -39,7 +39,8 @@ class Table:
     leaves a random mark in its item, and one that fails at its own mark has succeeded.
 
     Every method raises ``Unavailable`` (``store_unavailable``, ``aws_throttled`` ...; ``store_too_new`` for an item
-    that a newer version of the product wrote), and writes ``ContentRejected`` (``record_too_large``) when an item is over the 400 KB that the table takes.
+    that a newer version of the product wrote), and writes ``ContentRejected`` (``record_too_large``) when an
+    item is over the 400 KB that the table takes.
     """
 
     def __init__(self, clients: Clients, name: str) -> None:
