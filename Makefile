@@ -15,12 +15,14 @@ demo: setup ## a built-in brief becomes out/demo.mp4 through the real job flow
 test: setup-dev tools packages ## every test
 	$(BIN)/python -m pytest -q -n 2 --dist loadscope
 
-check: setup-dev ## style, types, import contracts, template, links
+check: setup-dev $(TOOLS)/sam/.installed ## style, types, import contracts, template, links
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.architecture.links
+	$(TOOLS)/sam/bin/cfn-lint template.yaml
+	SAM_CLI_TELEMETRY=0 $(TOOLS)/sam/bin/sam validate --lint --region eu-central-1
 
 serve: setup ## the whole backend on loopback
 	$(BIN)/spokesmodel serve
@@ -32,6 +34,7 @@ bench: setup-dev ## figures into benchmarks/RESULTS.md
 # `sam build` comes in by build-*Function. Tests want one for the Python that they run on, too.
 LAMBDA_PYTHON ?= 3.13
 OUR_PYTHON = $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 STAGED = build/lambda-$(LAMBDA_PYTHON)
 STAGED_FROM := $(shell find lambdas services -type f -not -path '*/__pycache__/*')
 
@@ -57,6 +60,8 @@ $(STAGED)/.staged: build/wheels-$(LAMBDA_PYTHON)/.installed $(STAGED_FROM)
 	find $(STAGED)/lambdas $(STAGED)/services -name __pycache__ -prune -exec rm -rf {} +
 	-python$(LAMBDA_PYTHON) -m compileall -q --invalidation-mode unchecked-hash $(STAGED)/lambdas $(STAGED)/services
 	rm $(STAGED)/.installed
+	mkdir $(STAGED)/spokesmodel-$(VERSION).dist-info # for the version that /v1/health tells
+	printf 'Metadata-Version: 2.1\nName: spokesmodel\nVersion: $(VERSION)\n' > $(STAGED)/spokesmodel-$(VERSION).dist-info/METADATA
 	touch $@
 
 build-%Function: package
