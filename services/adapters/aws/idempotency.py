@@ -57,7 +57,7 @@ class DynamoIdempotencyStore:
         return Reservation(tenant_id=tenant_id, key=key, resource_id=new_resource_id)
 
     def finish(self, reservation: Reservation, answer: StoredAnswer) -> None:
-        with suppress(ConditionFailed):  # answered by whoever took over
+        try:
             self._table.update(
                 _key_of(reservation),
                 "#status = :status, #headers = :headers, #body = :body",
@@ -69,6 +69,10 @@ class DynamoIdempotencyStore:
                     "body": answer.body,
                 },
             )
+        except ConditionFailed:  # answered by whoever took over
+            return
+        except ContentRejected:  # too long to keep: a repeat is answered anew, about the same resource
+            self.release(reservation)
 
     def abandon(self, reservation: Reservation) -> None:
         self._table.delete(_key_of(reservation), condition=_UNANSWERED, values={"resource_id": reservation.resource_id})
