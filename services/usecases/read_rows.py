@@ -171,6 +171,8 @@ def _header(reader: Iterator[list[str]], check: Callable[[list[str]], tuple[RowF
         columns = [name.strip() for name in next(reader)]
     except (csv.Error, StopIteration) as error:
         raise UnusableFile("The header's quotes are broken.", code="broken_quotes") from error
+    while columns and not columns[-1]:  # delimiters at the line's end
+        columns.pop()
     faults = check(columns)
     if faults:
         more = f" ({len(faults)} faults in all)" if len(faults) > 1 else ""

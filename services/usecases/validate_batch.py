@@ -85,7 +85,7 @@ def validate_batch(
         batch,
         state=state if ended else batch.state,
         step=BatchStep.NONE if ended else BatchStep.FAN_OUT,
-        counts=dict(tally.counts),
+        counts={str(state): number for state, number in tally.counts.items()},
         estimate=tally.estimate,
         has_report=True,
         failure=failure,
