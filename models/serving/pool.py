@@ -24,6 +24,7 @@ _PING_S: Final = 5.0  # between looks at a worker that is well and has nothing t
 _OVERTIME_S: Final = 5.0  # a worker ends an attempt at its deadline by itself; after this it is killed
 _RESTART_S: Final = 120.0  # for a worker that was found dead when its turn came
 _SILENCE_S: Final = 30.0
+_PAUSE_AFTER_ERROR_S: Final = 1.0
 
 
 class EngineProcess(Protocol):
@@ -182,6 +183,10 @@ class WorkerPool:
                 if slot.lock.acquire(blocking=False):
                     try:
                         self._look_at(slot)
+                    except Exception as error:  # no process can be started just now: the next look may find better
+                        slot.state = WorkerState.DEAD
+                        _log.error("%s cannot be started: %s", slot.worker.name, type(error).__name__)
+                        self._stopping.wait(_PAUSE_AFTER_ERROR_S)
                     finally:
                         slot.lock.release()
 

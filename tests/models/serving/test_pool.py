@@ -212,6 +212,21 @@ def test_attempt_may_take_no_longer_than_its_deadline_and_a_little(started) -> N
     assert 300 < worker.timeouts[0] + 1 < 310
 
 
+def test_worker_that_cannot_be_started_is_tried_again(started) -> None:
+    worker = ScriptedWorker()
+    state, failures = worker.state, [OSError("no process can be made")] * 3
+
+    def sometimes() -> WorkerState:
+        if failures:
+            raise failures.pop()
+        return state()
+
+    worker.state = sometimes
+    pool = started(worker)
+    pool.admit()
+    assert pool.run(a_request()).state is AnswerState.SUCCEEDED
+
+
 def test_stop_tells_the_workers_and_admits_nothing(started) -> None:
     worker = ScriptedWorker()
     pool = started(worker)

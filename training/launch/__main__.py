@@ -1,0 +1,24 @@
+"""``python -m training.launch``: what the training container starts."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Final
+
+# Where SageMaker shows the reason of a failed training job; the folder is there in its containers only.
+_FAILURE: Final = Path("/opt/ml/output/failure")
+_REASON: Final = "training_not_included: this version of Spokesmodel trains nothing; the image is built for what comes."
+_NOT_INCLUDED: Final = 69  # EX_UNAVAILABLE of sysexits.h
+
+
+def main() -> int:
+    """Say that nothing is trained; the status tells a scheduler that trying again does not help."""
+    sys.stderr.write(_REASON + "\n")
+    if _FAILURE.parent.is_dir():
+        _FAILURE.write_text(_REASON)
+    return _NOT_INCLUDED
+
+
+if __name__ == "__main__":
+    sys.exit(main())
