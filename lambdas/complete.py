@@ -1,15 +1,12 @@
-"""Hears the engine: ``{"type": "answer", "answer": ...}`` ends an attempt, ``{"type": "event", ...}`` is progress."""
+"""Hears the engine: an answer ends an attempt, an event is progress (``services.ports.notices``)."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from lambdas.runtime import serve_job, serve_records, services
-from services.domain import wire
-from services.domain.engine import EngineAnswer, EngineEvent
-from services.domain.errors import InvalidRequest
+from services.domain.engine import EngineAnswer
 from services.domain.job import Job
 from services.usecases.complete_attempt import complete_attempt
 from services.usecases.record_progress import record_progress
@@ -22,14 +19,12 @@ def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
 
 def _serve(body: str) -> None:
     ours = services()
-    match _notice(body):
-        case {"type": "answer", "answer": values}:
-            answer = wire.from_values(EngineAnswer, values)
-            serve_job(answer.job_id, lambda _: _complete(answer), stage="complete")
-        case {"type": "event", "event": values}:
-            record_progress(wire.from_values(EngineEvent, values), jobs=ours.jobs, clock=ours.clock)
-        case _:
-            raise InvalidRequest("Neither an answer nor an event of an engine.", code="malformed_payload")
+    notice = ours.notices.read(body)
+    if isinstance(notice, EngineAnswer):
+        answer = notice
+        serve_job(answer.job_id, lambda _: _complete(answer), stage="complete")
+    else:
+        record_progress(notice, jobs=ours.jobs, clock=ours.clock)
 
 
 def _complete(answer: EngineAnswer) -> Job | None:
@@ -43,10 +38,3 @@ def _complete(answer: EngineAnswer) -> Job | None:
         settings=ours.settings,
         prices=ours.prices,
     )
-
-
-def _notice(body: str) -> Any:
-    try:
-        return json.loads(body)
-    except ValueError as error:
-        raise InvalidRequest("An engine's notice is JSON.", code="malformed_payload") from error

@@ -1,4 +1,4 @@
-"""Called on a schedule: ends attempts that outlived their deadline, lets go of what was kept long enough."""
+"""Called on a schedule: ends attempts past their deadline, rings again for rows left lying, lets old rows go."""
 
 from __future__ import annotations
 
@@ -12,15 +12,24 @@ from services.domain.errors import Unavailable
 from services.usecases.expire_rows import expire_rows
 from services.usecases.measure_backlog import measure_backlog
 from services.usecases.reap_jobs import reap_jobs
+from services.usecases.resend_steps import resend_steps
 
 
 def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
-    """How many attempts were given up, and how many rows removed."""
+    """How many attempts were given up, how many bells rung again, and how many rows removed."""
     ours = services()
     reaped = reap_jobs(jobs=ours.jobs, objects=ours.objects, clock=ours.clock, settings=ours.settings)
     with log_keys(stage="reap", request_id=getattr(context, "aws_request_id", None)):
         for job in reaped:
             log_job(job)
+    num_rung = resend_steps(
+        jobs=ours.jobs,
+        batches=ours.batches,
+        deliveries=ours.deliveries,
+        step_queue=ours.step_queue,
+        clock=ours.clock,
+        settings=ours.settings,
+    )
     expired = expire_rows(
         jobs=ours.jobs,
         objects=ours.objects,
@@ -32,7 +41,11 @@ def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     )
     if ours.settings.profile == "aws":
         _report_backlog(ours)
-    return {"num_reaped": len(reaped), "num_expired": expired.num_jobs + expired.num_uploads}
+    return {
+        "num_reaped": len(reaped),
+        "num_rung": num_rung,
+        "num_expired": expired.num_jobs + expired.num_uploads,
+    }
 
 
 def _report_backlog(ours: Services) -> None:

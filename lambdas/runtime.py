@@ -23,6 +23,7 @@ from services import tracing
 from services.bootstrap import Services, bootstrap
 from services.domain.errors import InvalidRequest, NotFound, SpokesmodelError
 from services.domain.job import Job
+from services.domain.retry import backoff_s
 
 logger: Final = Logger(service="spokesmodel")
 _lock: Final = threading.Lock()
@@ -71,6 +72,7 @@ def serve_records(event: Mapping[str, Any], context: Any, serve: Callable[[str],
                 serve(record.body)
             except Exception as error:
                 log_failure("record failed", error)
+                _put_off(record)
                 raise
 
     # One processor an event: it holds the event's state, and on one machine events are served by several threads.
@@ -87,7 +89,7 @@ def serve_steps(
     event: Mapping[str, Any], context: Any, step: Callable[[str], Job | None], *, stage: str
 ) -> dict[str, Any]:
     """``serve_records`` for bodies ``{"job_id": ...}``; a job that has been deleted is nothing to come again for."""
-    return serve_records(event, context, lambda body: serve_job(_job_id(body), step, stage=stage))
+    return serve_records(event, context, lambda body: serve_job(job_id_of(body), step, stage=stage))
 
 
 def serve_job(job_id: str, step: Callable[[str], Job | None], *, stage: str) -> None:
@@ -150,13 +152,26 @@ def log_failure(message: str, error: Exception) -> None:
         logger.error(message, error=type(error).__name__, frames=frames)
 
 
+def _put_off(record: SQSRecord) -> None:
+    """Let a record that failed come again soon, then ever later, instead of after the queue's visibility timeout."""
+    if _services is not None:
+        num_tries = int(record.attributes.approximate_receive_count)
+        delay_s = backoff_s(num_tries)
+        _services.step_queue.put_off(record.event_source_arn, record.receipt_handle, delay_s=delay_s)
+
+
 def _group(record: SQSRecord) -> str | None:
     """The tenant that a record belongs to, where its queue is fair by tenant."""
     group: str | None = record.attributes.get("MessageGroupId")
     return group
 
 
-def _job_id(body: str) -> str:
+def job_id_of(body: str) -> str:
+    """The job that a step's message names.
+
+    Raises:
+        InvalidRequest: ``malformed_payload``.
+    """
     try:
         job_id = json.loads(body)["job_id"]
     except (ValueError, KeyError, TypeError) as error:

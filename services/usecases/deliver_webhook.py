@@ -47,7 +47,7 @@ def deliver_webhook(
         job = jobs.get(job_id)
     except NotFound:
         return None
-    if job.step is not JobStep.NOTIFY or job.callback_url is None:
+    if job.step is not JobStep.NOTIFY or job.callback_url is None or job.available_at > clock.now():
         return job
     if job.step_tries >= settings.max_step_tries:  # not the client: something here breaks each time
         delivery, is_over = _given_up(job, clock), True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Final
 
 from services.domain.engine import EngineRequest, Failure
 from services.domain.job import Job, JobState, JobStep, Progress
@@ -17,8 +16,6 @@ from services.settings import Settings
 from services.usecases.claim_step import max_outstanding
 from services.usecases.revise_job import revise_job
 from services.usecases.stop_attempt import stop_attempt
-
-_LOOK_AGAIN: Final = timedelta(seconds=1)
 
 
 def dispatch_attempt(
@@ -46,12 +43,14 @@ def dispatch_attempt(
     if job.step is not JobStep.DISPATCH or job.storyboard_key is None:
         return job
     now = clock.now()
+    if job.available_at > now:
+        return job  # a message may come early
     if job.step_tries >= settings.max_step_tries:
         failure = Failure(code="dispatch_failed", detail=f"The engine took no work in {job.step_tries} tries.")
         return _revise(job, finish(job, JobState.FAILED, now=now, failure=failure), jobs)
     has_room = jobs.outstanding() < engine.capacity(job.kind).max_outstanding
     if not has_room or jobs.outstanding(tenant_id=job.tenant_id) >= max_outstanding(job.tenant_id, tenants=tenants):
-        return _revise(job, job.move(job.state, step=job.step, now=now, available_at=now + _LOOK_AGAIN), jobs)
+        return _revise(job, job, jobs)  # ends a claim without counting a try; the job keeps its place
     deadline_at = now + timedelta(seconds=settings.attempt_timeout_s)
     request = EngineRequest(
         kind=job.kind,

@@ -43,15 +43,15 @@ def prepare_storyboard(
 ) -> Job:
     """The job, ready for dispatch; or failed by name, when its content cannot be prepared.
 
-    A job whose step is another is left as it is, so a repeated message does no harm. Copies and storyboard have
-    fixed keys: preparing again after a crash writes the same objects.
+    A job whose step is another, or not due, is left as it is: a repeated or early message does no harm. Copies and
+    storyboard have fixed keys: preparing again after a crash writes the same objects.
 
     Raises:
         NotFound: ``job_not_found``.
         Unavailable: A store or service does not answer; to be tried again until ``max_step_tries`` are used up.
     """
     job = jobs.get(job_id)
-    if job.step is not JobStep.PREPARE:
+    if job.step is not JobStep.PREPARE or job.available_at > clock.now():
         return job
     try:
         if job.step_tries >= settings.max_step_tries:

@@ -104,16 +104,16 @@ def test_client_that_does_not_answer_fails_no_record(world, sqs):
 def test_schedule_reaps_what_is_overdue(world):
     job = world.start()
     event = {"source": "aws.events", "detail-type": "Scheduled Event", "detail": {}}
-    assert reaper.lambda_handler(event, None) == {"num_reaped": 0, "num_expired": 0}
+    assert reaper.lambda_handler(event, None) == {"num_reaped": 0, "num_rung": 0, "num_expired": 0}
     world.clock.advance(world.settings.attempt_timeout_s + 1)
-    assert reaper.lambda_handler(event, None) == {"num_reaped": 1, "num_expired": 0}
+    assert reaper.lambda_handler(event, None) == {"num_reaped": 1, "num_rung": 0, "num_expired": 0}
     assert world.jobs.get(job.id).step is JobStep.DISPATCH
 
 
 def test_schedule_removes_what_was_kept_long_enough(world):
     world.complete(world.answer(world.start()))
     world.clock.advance(86_400 * world.settings.job_retention_days + 1)
-    assert reaper.lambda_handler({}, None) == {"num_reaped": 0, "num_expired": 1}
+    assert reaper.lambda_handler({}, None) == {"num_reaped": 0, "num_rung": 0, "num_expired": 1}
 
 
 def test_logs_name_the_job_and_neither_texts_nor_links(world, sqs, monkeypatch):

@@ -68,6 +68,7 @@ def test_tries_grow_rarer_as_the_standard_recommends(world, job_id):
         job = world.notify(job_id)
         assert job.step is JobStep.NOTIFY
         delays.append((job.available_at - world.clock.now()).total_seconds())
+        world.clock.advance(delays[-1])
     assert delays == [5, 300, 1800, 7200]
 
 
@@ -76,9 +77,20 @@ def test_given_up_after_the_last_try_and_the_result_stays(world, job_id):
     world.sender.answers = [500] * 9
     for _ in range(3):
         job = world.notify(job_id)
+        world.clock.advance(3600)
     assert (job.step, job.state) == (JobStep.NONE, JobState.SUCCEEDED)
     world.notify(job_id)
     assert len(world.sender.posted) == 3
+
+
+def test_message_that_comes_early_calls_nobody(world, job_id):
+    world.sender.answers = [500, 200]
+    waiting = world.notify(job_id)
+    world.clock.advance(4.9)
+    assert world.notify(job_id) == waiting
+    world.clock.advance(0.1)
+    assert world.notify(job_id).step is JobStep.NONE
+    assert len(world.sender.posted) == 2
 
 
 @pytest.mark.parametrize("answer", [200, 299, 410, ContentRejected("Private.", code="callback_url_refused")])

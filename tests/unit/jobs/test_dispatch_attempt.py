@@ -46,17 +46,14 @@ def test_repeated_message_starts_nothing(world):
 
 def test_full_engine_leaves_the_job_waiting_without_counting_a_try(world):
     world.engine.num_instances = 1
-    for _ in range(2):
-        world.dispatch(prepared(world).id)
-    waiting = world.dispatch(prepared(world).id)
-    assert (waiting.state, waiting.step, waiting.attempt, waiting.step_tries) == (
-        JobState.QUEUED,
-        JobStep.DISPATCH,
-        0,
-        0,
-    )
-    assert waiting.available_at > world.clock.now()
+    running = [world.dispatch(prepared(world).id) for _ in range(2)]
+    before = prepared(world)
+    [claimed] = world.jobs.claim(JobStep.DISPATCH, limit=1, lease_s=30)
+    waiting = world.dispatch(claimed.id)
+    assert waiting == replace(before, version=waiting.version)
     assert len(world.engine.started) == 2
+    world.complete(world.answer(running[0]))
+    assert [job.id for job in claim(world)] == [waiting.id], "it was put back at once"
 
 
 def test_room_made_by_a_finished_job_is_used(world):
@@ -72,6 +69,21 @@ def test_tenant_at_its_cap_waits_while_another_is_served(world):
     world.dispatch(prepared(world).id)
     assert world.dispatch(prepared(world).id).state is JobState.QUEUED
     assert world.dispatch(prepared(world, tenant_id=OTHER_TENANT).id).state is JobState.PROCESSING
+
+
+def test_message_that_comes_early_starts_nothing(world):
+    job = world.jobs.save(replace(prepared(world), available_at=world.clock.now() + timedelta(seconds=5)))
+    assert world.dispatch(job.id) == job
+    world.clock.advance(5)
+    assert world.dispatch(job.id).state is JobState.PROCESSING
+
+
+def test_claims_for_dispatch_take_no_more_of_a_tenant_than_its_share(world):
+    world.tenants.update(make_tenant(TENANT, max_outstanding=2))
+    world.start()
+    for _ in range(4):
+        prepared(world)
+    assert len(claim(world)) == 1
 
 
 def test_unreachable_engine_fails_the_message_and_not_the_job(world):
