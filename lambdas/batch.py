@@ -12,6 +12,7 @@ from lambdas.runtime import logger, serve_records, services
 from services.bootstrap import Services
 from services.domain.batch import Batch
 from services.domain.errors import InvalidRequest
+from services.usecases.check_quota import check_job_quota
 from services.usecases.notify_batch import notify_batch
 from services.usecases.serve_batch import BatchServer
 
@@ -36,6 +37,11 @@ def server(ours: Services) -> BatchServer:
             settings=ours.settings,
         )
 
+    def check_quota(tenant_id: str) -> None:
+        check_job_quota(
+            ours.tenants.get(tenant_id), jobs=ours.jobs, usage=ours.usage, clock=ours.clock, settings=ours.settings
+        )
+
     return BatchServer(
         creations={kind: partial(make, ours) for kind, make in creations.CREATIONS.items()},
         batches=ours.batches,
@@ -43,6 +49,7 @@ def server(ours: Services) -> BatchServer:
         objects=ours.objects,
         clock=ours.clock,
         settings=ours.settings,
+        check_quota=check_quota,
         notify=notify,
     )
 

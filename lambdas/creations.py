@@ -1,6 +1,6 @@
-"""The kinds of things that the API creates, each in one entry: its body, its checks, its estimate, its submission.
+"""The kinds of things that batches create, each in one entry: its body, its checks, its estimate, its submission.
 
-Routes and batches take them from here, so that a row of a batch and a request keep the same rules.
+Bodies and use cases are those of the API's routes, so that a row of a batch and a request keep the same rules.
 """
 
 from __future__ import annotations
@@ -49,34 +49,13 @@ class NoopBody(RequestBody):
     faulty_attempts: int = Field(default=1_000, ge=0)
 
 
-def submit_video_body(
-    body: VideoBody, services: Services, *, job_id: str, tenant_id: str, batch_id: str | None = None
-) -> Job:
-    """The job of ``POST /v1/videos``, or of a batch's row."""
-    return submit_video(
-        body.to_domain(),
-        job_id=job_id,
-        tenant_id=tenant_id,
-        jobs=services.jobs,
-        uploads=services.uploads,
-        avatars=services.avatars,
-        voices=services.voices,
-        objects=services.objects,
-        clock=services.clock,
-        settings=services.settings,
-        callback_url=body.callback_url,
-        callback_id=body.callback_id,
-        has_language_model=services.language_model is not None,
-        batch_id=batch_id,
-    )
-
-
 def _video(services: Services) -> Creation:
-    # Rows name the same few avatars and uploads again and again; each is looked up once.
+    # Rows name the same few things again and again; each is looked up once.
     uploads = remembering(services.uploads, "get")
     avatars = remembering(services.avatars, "get")
     objects = remembering(services.objects, "start_of")
     voices = remembering(services.voices, "get", "list")
+    consents = remembering(services.consents, "get")
 
     def check(body: VideoBody, tenant_id: str) -> None:
         check_submission(
@@ -86,6 +65,8 @@ def _video(services: Services) -> Creation:
             avatars=avatars,
             voices=voices,
             objects=objects,
+            consents=consents,
+            clock=services.clock,
             settings=services.settings,
             callback_url=body.callback_url,
             callback_id=body.callback_id,
@@ -107,7 +88,25 @@ def _video(services: Services) -> Creation:
 
     def submit(values: Values, *, job_id: str, tenant_id: str, batch_id: str) -> Job:
         body = VideoBody.model_validate(values)
-        return submit_video_body(body, services, job_id=job_id, tenant_id=tenant_id, batch_id=batch_id)
+        return submit_video(
+            body.to_domain(),
+            job_id=job_id,
+            tenant_id=tenant_id,
+            jobs=services.jobs,
+            uploads=services.uploads,
+            avatars=services.avatars,
+            voices=services.voices,
+            objects=services.objects,
+            consents=services.consents,
+            audit=services.audit,
+            clock=services.clock,
+            settings=services.settings,
+            actor=batch_id,
+            callback_url=body.callback_url,
+            callback_id=body.callback_id,
+            has_language_model=services.language_model is not None,
+            batch_id=batch_id,
+        )
 
     return Creation(
         kind=EngineKind.VIDEO,

@@ -8,7 +8,7 @@ the same id and meets the job that is there.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -26,6 +26,7 @@ from services.usecases.cancel_job import cancel_job
 from services.usecases.creation import Creation
 
 _CHUNK: Final = 25  # rows between two writes
+_LONGEST_WAIT_S: Final = 900.0  # a quota may be raised, or jobs canceled, before its time
 _CHUNK_OF_MARKS: Final = 500  # rows that are only marked
 _ENDS: Final = {
     JobState.SUCCEEDED: RowState.SUCCEEDED,
@@ -53,9 +54,14 @@ class Pass:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advance:
-    """The parts that a pass works with."""
+    """The parts that a pass works with.
+
+    Attributes:
+        check_quota: Raises ``QuotaExceeded`` while the tenant may have no further job.
+    """
 
     creation: Creation
+    check_quota: Callable[[str], None]
     batches: BatchStore
     jobs: JobStore
     objects: ObjectStore
@@ -109,11 +115,12 @@ class Advance:
                 break  # paused or canceled since the pass began
             taken: list[BatchRow] = []
             try:
+                self.check_quota(batch.tenant_id)
                 for row in rows[: max(0, room - num_submitted)]:
                     taken.append(self._submitted(batch, row))
                     num_submitted += taken[-1].state is RowState.SUBMITTED
             except QuotaExceeded as error:
-                wait_s = max(wait_s, error.retry_after_s)
+                wait_s = max(wait_s, min(error.retry_after_s, _LONGEST_WAIT_S))
                 room = 0
             finally:
                 self._put(moved, rows[: len(taken)], taken)

@@ -32,6 +32,7 @@ class BatchServer:
 
     Attributes:
         creations: Makes what is known of a kind, anew for each step, so that what it remembers does not outlive it.
+        check_quota: Raises ``QuotaExceeded`` while a tenant may have no further job.
         notify: One try to deliver a final batch's webhook; the batch as it is then.
     """
 
@@ -41,6 +42,7 @@ class BatchServer:
     objects: ObjectStore
     clock: Clock
     settings: Settings
+    check_quota: Callable[[str], None]
     notify: Callable[[Batch], Batch]
 
     def serve(self, batch_id: str) -> Batch | None:
@@ -82,6 +84,7 @@ class BatchServer:
             return self._validate(batch, creation)
         advance = Advance(
             creation=creation,
+            check_quota=self.check_quota,
             batches=self.batches,
             jobs=self.jobs,
             objects=self.objects,
