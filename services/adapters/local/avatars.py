@@ -6,7 +6,9 @@ import sqlite3
 from pathlib import Path
 from typing import Final
 
-from services.adapters.local.sqlite import Database, from_micros, last_id_of, to_micros
+from services.adapters.cursors import last_id_of
+from services.adapters.instants import from_micros, to_micros
+from services.adapters.local.sqlite import Database
 from services.domain.errors import NotFound
 from services.ports.catalogue import Avatar
 from services.ports.jobs import Page

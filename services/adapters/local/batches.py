@@ -10,7 +10,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
-from services.adapters.local.sqlite import Database, to_micros
+from services.adapters.instants import to_micros
+from services.adapters.local.sqlite import Database
 from services.domain import wire
 from services.domain.batch import Batch, BatchRow, BatchStep, RowState
 from services.domain.errors import Conflict, InvalidRequest, NotFound

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from services.adapters.local.sqlite import Database, from_micros, to_micros
+from services.adapters.instants import from_micros, to_micros
+from services.adapters.local.sqlite import Database
 from services.ports.webhooks import Delivery
 
 _MIGRATIONS: Final = (

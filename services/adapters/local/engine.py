@@ -9,7 +9,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
-from services.adapters.local.sqlite import Database, to_micros
+from services.adapters.instants import to_micros
+from services.adapters.local.sqlite import Database
 from services.domain import wire
 from services.domain.engine import AnswerState, EngineAnswer, EngineKind, EngineRequest, Failure
 from services.ports.clock import Clock

@@ -7,7 +7,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
-from services.adapters.local.sqlite import Database, to_micros
+from services.adapters.instants import to_micros
+from services.adapters.local.sqlite import Database
 from services.domain.errors import Conflict, ContentRejected
 from services.ports.clock import Clock
 from services.ports.idempotency import Reservation, StoredAnswer

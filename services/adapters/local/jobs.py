@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from services.adapters.local.sqlite import Database, to_micros
+from services.adapters.instants import to_micros
+from services.adapters.local.sqlite import Database
 from services.domain import wire
 from services.domain.engine import EngineKind
 from services.domain.errors import Conflict, InvalidRequest, NotFound

@@ -7,16 +7,13 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 from weakref import WeakSet
 
-from services.domain.errors import InvalidRequest, Unavailable
-from services.domain.ids import check_id
+from services.domain.errors import Unavailable
 
 _BUSY_TIMEOUT_S: Final = 30.0
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class _Connection(sqlite3.Connection):
@@ -204,32 +201,6 @@ class Database:
                 for statement in _statements(script):
                     connection.execute(statement)
             connection.execute(f"PRAGMA user_version={len(migrations)}")
-
-
-def to_micros(moment: datetime) -> int:
-    """A moment as an integer that SQLite sorts: microseconds since 1970, UTC."""
-    return (moment - _EPOCH) // timedelta(microseconds=1)
-
-
-def last_id_of(cursor: str | None, kind: str) -> str:
-    """The id behind which a listing, newest first, goes on: ``cursor`` itself; without one, what sorts after every id.
-
-    Raises:
-        InvalidRequest: ``malformed_cursor``.
-    """
-    if cursor is None:
-        return "~"
-    try:
-        return check_id(cursor, kind)
-    except InvalidRequest as error:
-        raise InvalidRequest(
-            "The cursor is not one that this list answered.", code="malformed_cursor", param="cursor"
-        ) from error
-
-
-def from_micros(micros: int) -> datetime:
-    """The moment that ``to_micros`` wrote."""
-    return _EPOCH + timedelta(microseconds=micros)
 
 
 def _statements(script: str) -> Iterator[str]:

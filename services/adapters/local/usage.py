@@ -9,7 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from services.adapters.local.sqlite import Database, from_micros, to_micros
+from services.adapters.instants import from_micros, to_micros
+from services.adapters.local.sqlite import Database
 from services.domain.pricing import Cost
 from services.ports.usage import UsageRecord
 
