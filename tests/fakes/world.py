@@ -108,6 +108,12 @@ class World:
             rates=MemoryRateLimiter(lambda: self.clock.now().timestamp()),
         )
 
+    def fit(self, **parts: Any) -> None:
+        """Use other adapters, by field of ``Services``."""
+        for name, part in parts.items():
+            setattr(self, name, part)
+        self.services = replace(self.services, **parts)
+
     def upload(self, media_type: str = "image/png", data: bytes | None = b"...", tenant_id: str = TENANT) -> str:
         """Id of a new upload; ``data`` None: its bytes never arrived; ``...``: it begins like a file of its type."""
         if data == b"...":
