@@ -93,6 +93,7 @@ def _dispatch(job_id: str) -> Job:
         engine=ours.engine,
         tenants=ours.tenants,
         objects=ours.objects,
+        consents=ours.consents,
         clock=ours.clock,
         settings=ours.settings,
     )

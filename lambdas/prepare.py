@@ -25,6 +25,8 @@ def _serve(job_id: str) -> Job:
         avatars=ours.avatars,
         voices=ours.voices,
         language_model=ours.language_model,
+        consents=ours.consents,
+        fetcher=ours.fetcher,
         clock=ours.clock,
         settings=ours.settings,
     )

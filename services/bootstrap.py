@@ -15,6 +15,8 @@ from services.ports.catalogue import AvatarCatalogue, VoiceCatalogue
 from services.ports.clock import Clock
 from services.ports.consents import ConsentStore
 from services.ports.engine import Engine
+from services.ports.erasure import Erasure
+from services.ports.fetcher import Fetcher
 from services.ports.idempotency import IdempotencyStore
 from services.ports.jobs import JobStore
 from services.ports.language_model import LanguageModel
@@ -37,6 +39,7 @@ class Services:
 
     Attributes:
         language_model: None where none is configured; scripts then come from the copy grammar, labelled so.
+        erasure: None where deleted rows leave nothing on a medium of ours.
     """
 
     settings: Settings
@@ -58,8 +61,10 @@ class Services:
     consents: ConsentStore
     audit: AuditLog
     rates: RateLimiter
+    fetcher: Fetcher
     prices: PriceList
     language_model: LanguageModel | None = None
+    erasure: Erasure | None = None
 
 
 def bootstrap(settings: Settings | None = None, **replacements: Any) -> Services:

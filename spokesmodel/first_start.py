@@ -76,8 +76,8 @@ def first_key(services: Services, path: Path) -> tuple[str, bool]:
         secret = ""
     if secret and services.tenants.find_key(hashlib.sha256(secret.encode()).hexdigest()):
         return secret, False
-    tenant = create_tenant("local", tenants=services.tenants, clock=services.clock)
-    issued = issue_key(tenant.id, tenants=services.tenants, clock=services.clock)
+    tenant = create_tenant("local", tenants=services.tenants, audit=services.audit, clock=services.clock)
+    issued = issue_key(tenant.id, tenants=services.tenants, audit=services.audit, clock=services.clock)
     write_private(path, issued.secret + "\n")
     return issued.secret, True
 

@@ -20,17 +20,18 @@ from services.domain.errors import NotFound
 from services.domain.ids import new_id
 from services.domain.job import Job
 from services.ports.idempotency import StoredAnswer
-from services.ports.tenants import Tenant
+from services.ports.tenants import ApiKey, Tenant
 from services.usecases.answer_once import answer_once
+from services.usecases.authenticate import Caller
 from services.usecases.get_job import wait_for_job
 from services.usecases.view_job import view_job
 
 JSON: Final = "application/json"
-_SECURED: Final = (400, 401, 429, 503)
+_SECURED: Final = (400, 401, 403, 429, 503)
 PROBLEMS: Final = {
     400: "The request is malformed; `param` names the field.",
     401: "No API key, or one that is not known.",
-    403: "Known, but not allowed.",
+    403: "Known, but not allowed: the key's scope, or a consent.",
     404: "No such thing for this tenant.",
     405: "The path has no such method; `Allow` names those it has.",
     409: "The thing is in another state, or a request with this Idempotency-Key is being answered.",
@@ -70,8 +71,17 @@ def json_answer(
 
 def caller(router: Router) -> Tenant:
     """The tenant whose key came with the request."""
-    tenant: Tenant = router.context["tenant"]
-    return tenant
+    return _caller(router).tenant
+
+
+def acting_key(router: Router) -> ApiKey:
+    """The key that came with the request: the actor of what is written into the audit log."""
+    return _caller(router).key
+
+
+def _caller(router: Router) -> Caller:
+    found: Caller = router.context["caller"]
+    return found
 
 
 def answered_once(

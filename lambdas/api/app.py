@@ -12,14 +12,16 @@ from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from lambdas import runtime
-from lambdas.api.problems import problem_response
+from lambdas.api.problems import problem_response, rate_headers
 from lambdas.api.request_parts import api_key_of, check_query, read_json_object
 from lambdas.api.resolver import ConcurrentHttpResolver
 from lambdas.api.routes import ROUTERS
 from lambdas.api.routes.meta import PUBLIC_PATHS
+from lambdas.api.scopes import scope_of
 from services import tracing
-from services.domain.errors import EngineFailed, InvalidRequest, NotFound, SpokesmodelError
-from services.usecases.manage_keys import authenticate
+from services.domain.errors import EngineFailed, InvalidRequest, NotFound, QuotaExceeded, SpokesmodelError
+from services.usecases.authenticate import authenticate, check_scope
+from services.usecases.check_quota import check_rate, rate_policy
 
 _MAX_FAULTS: Final = 20
 _UNION_MEMBERS: Final = ("literal[", "constrained-", "function-")
@@ -27,10 +29,13 @@ _UNION_MEMBERS: Final = ("literal[", "constrained-", "function-")
 
 def _admit(resolver: ConcurrentHttpResolver, route: Route) -> None:
     if route.path not in PUBLIC_PATHS:
-        tenant = authenticate(api_key_of(resolver.current_event), tenants=runtime.services().tenants)
-        resolver.context["tenant"] = tenant
-        runtime.logger.thread_safe_append_keys(tenant_id=tenant.id)
-        tracing.note(tenant_id=tenant.id)
+        services = runtime.services()
+        caller = authenticate(api_key_of(resolver.current_event), tenants=services.tenants, clock=services.clock)
+        resolver.context["caller"] = caller
+        runtime.logger.thread_safe_append_keys(tenant_id=caller.tenant.id)
+        tracing.note(tenant_id=caller.tenant.id)
+        check_rate(caller.tenant, rates=services.rates, settings=services.settings)
+        check_scope(caller.key, scope_of(route))
         known = [str(field.alias) for field in route.dependant.query_params]
         check_query(resolver.current_event, known)
 
@@ -59,7 +64,11 @@ for _router in ROUTERS:
 
 
 def _on_known_error(error: SpokesmodelError) -> Response[str]:
-    return problem_response(error, request_id=_request_id(app.current_event))
+    headers = {}
+    if isinstance(error, QuotaExceeded):
+        policy = rate_policy(app.context["caller"].tenant, runtime.services().settings)
+        headers = rate_headers(error, policy)
+    return problem_response(error, request_id=_request_id(app.current_event), headers=headers)
 
 
 def _on_validation_error(error: RequestValidationError) -> Response[str]:

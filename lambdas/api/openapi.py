@@ -20,7 +20,9 @@ Work is a **job**: create it, then poll it, wait for it (`Prefer: wait=20`), or 
 part of a request: `POST /v1/uploads` answers a signed URL to send them to, and results carry signed URLs to read.
 
 - **Keys.** `Authorization: Bearer sk_...` or `X-Api-Key: sk_...`. The key decides the tenant; another
-  tenant's id is 404.
+  tenant's id is 404. A key has scopes (`read`, `create`, `manage`); `x-scope` of an operation says which it needs.
+- **Consent.** Whoever is shown and is not one of the built-in presenters has allowed it (`POST /v1/consents`), or the
+  request declares that nobody real is shown (`"synthetic": true`).
 - **Errors** are RFC 9457 problem documents with a stable `code`, the `param` at fault, and whether it is `retryable`.
 - **Repeats.** Send an `Idempotency-Key`; a repeat gets the first answer with `Idempotent-Replayed: true`. The first
   answer to a job is its acceptance; with `Prefer: wait` a repeat waits for the job again. When what the first request
@@ -35,7 +37,8 @@ _TAGS: Final = {
     "uploads": "Files by signed URL.",
     "avatars": "Presenters.",
     "voices": "Voices and languages.",
-    "account": "Whose key it is, and what was used.",
+    "consents": "What persons allowed: use of their face or voice, until when, with what evidence.",
+    "account": "Whose key it is, what was used, keys and audit log.",
     "meta": "About the API itself.",
 }
 _SECURITY: Final[list[dict[str, list[str]]]] = [{"bearer": []}, {"apiKey": []}]
@@ -43,11 +46,18 @@ _ANSWER_HEADERS: Final[dict[str, tuple[str, str]]] = {
     "X-Request-Id": ("Name it when you ask for help.", "string"),
     "Location": ("Where the new thing is.", "string"),
     "Retry-After": ("Seconds to wait before the next try.", "integer"),
+    "RateLimit": ("The limit that was met: what remains (`r`) and seconds until there is more (`t`).", "string"),
+    "RateLimit-Policy": ("Of requests: how many (`q`) within how many seconds (`w`).", "string"),
     "Preference-Applied": ("The wait that was granted.", "string"),
     "Idempotent-Replayed": ("`true` when this is the first answer, repeated.", "string"),
 }
 _HEADER_NAMES: Final = {"idempotency-key": "Idempotency-Key", "prefer": "Prefer"}  # Powertools lowers them
-_WITH_LOCATION: Final = {("createVideo", "200"), ("createVideo", "202"), ("createAvatar", "201")}
+_WITH_LOCATION: Final = {
+    ("createVideo", "200"),
+    ("createVideo", "202"),
+    ("createAvatar", "201"),
+    ("createConsent", "201"),
+}
 _EVENTS: Final = {
     "job.succeeded": "The job is done; its result is in the event.",
     "job.failed": "The job ended without a result; `failure` says why.",
@@ -112,6 +122,8 @@ def _complete(path: str, operation: dict[str, Any]) -> None:
             names.append("Location")
         if status in ("202", "409", "429", "503") or (operation["operationId"], status) == ("getJob", "200"):
             names.append("Retry-After")
+        if status == "429":
+            names += ["RateLimit", "RateLimit-Policy"]
         if status.startswith("2"):
             given = {parameter["name"] for parameter in operation.get("parameters", ())}
             names += ["Idempotent-Replayed"] if "Idempotency-Key" in given else []

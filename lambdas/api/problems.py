@@ -11,6 +11,7 @@ from typing import Any, Final
 from aws_lambda_powertools.event_handler import Response
 
 from services.domain import errors
+from services.usecases.check_quota import RatePolicy
 
 MEDIA_TYPE: Final = "application/problem+json"
 _RETRY_AFTER_S: Final = 2
@@ -68,12 +69,29 @@ def problem(
         document["errors"] = list(fields)
     headers: dict[str, str] = {}
     if isinstance(error, errors.QuotaExceeded):
-        headers["Retry-After"] = str(max(1, math.ceil(error.retry_after_s)))
+        headers["Retry-After"] = str(_whole_s(error))
     elif error.retryable:
         headers["Retry-After"] = str(_RETRY_AFTER_S)
     if status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = 'Bearer realm="spokesmodel"'
     return int(status), document, headers
+
+
+def rate_headers(error: errors.QuotaExceeded, policy: RatePolicy) -> dict[str, str]:
+    """``RateLimit`` fields of a refused request, after draft-ietf-httpapi-ratelimit-headers-10.
+
+    The item is named for the limit that was met; of requests, ``RateLimit-Policy`` says how many (``q``) a client may
+    make within how many seconds (``w``).
+    """
+    headers = {"RateLimit": f'"{error.code}";r=0;t={_whole_s(error)}'}
+    if error.code == "too_many_requests":
+        window_s = max(1, math.ceil(policy.burst / policy.per_s))
+        headers["RateLimit-Policy"] = f'"{error.code}";q={policy.burst};w={window_s}'
+    return headers
+
+
+def _whole_s(error: errors.QuotaExceeded) -> int:
+    return max(1, math.ceil(error.retry_after_s))
 
 
 def problem_response(

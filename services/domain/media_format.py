@@ -13,7 +13,7 @@ START_BYTES: Final = 4096  # enough for every signature here, and for the frames
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MediaFormat:
-    """``families`` are the first parts of media types that such a file can have; none for what is no media."""
+    """``families``: ``image``, ``audio``, ``video``, ``document``; several where the start does not tell which."""
 
     name: str
     families: frozenset[str]
@@ -45,7 +45,7 @@ _SIGNATURES: Final = (
     (b"0&\xb2u\x8ef\xcf\x11", _format("WMA or WMV", "audio", "video")),
     (b"FLV\x01", _format("FLV", "video")),
     (b"\0\0\x01\xba", _format("MPEG", "audio", "video")),
-    (b"%PDF", _format("PDF")),
+    (b"%PDF", _format("PDF", "document")),
     (b"PK\x03\x04", _format("ZIP")),
 )
 _RIFF: Final = {b"WEBP": _format("WebP", "image"), b"WAVE": _format("WAV", "audio"), b"AVI ": _format("AVI", "video")}

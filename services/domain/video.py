@@ -53,7 +53,7 @@ class VoiceSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Presenter:
-    """Who is seen: a catalogue avatar, an upload (picture or short video), or such a file elsewhere; exactly one is set.
+    """Who is seen: an avatar, an upload (picture or short video), or such a file elsewhere; exactly one is set.
 
     Attributes:
         face: Index of the face from left to right; None takes the largest.

@@ -21,7 +21,8 @@ class Fetcher(Protocol):
         addresses are refused whatever name led there.
 
         Raises:
-            ContentRejected: ``source_url_refused``, ``source_too_large``, ``source_not_found``.
+            ContentRejected: ``source_url_refused``, ``source_too_large``, ``source_not_found``; ``param`` is for the
+                caller to set.
             Unavailable: ``source_unreachable``.
         """
         ...

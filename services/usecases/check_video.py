@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Final
 
-from services.domain.callback_url import parse_callback_url
 from services.domain.errors import InvalidRequest
+from services.domain.outside_url import CALLBACK, SOURCE, parse_outside_url
 from services.domain.video import Aspect, BackgroundKind, FrameSettings, SpokenText, VideoRequest, VoiceSettings
 from services.settings import Settings
 from services.usecases.check_text import (
@@ -33,9 +34,12 @@ def check_video(request: VideoRequest, settings: Settings) -> None:
     Raises:
         InvalidRequest: ``exactly_one``, ``out_of_range``, ``frame_size``, ``malformed_color``, ``malformed_language``,
             ``missing``, ``not_used`` (a field that the chosen kind would ignore).
-        ContentRejected: ``nothing_to_say``, ``text_too_long``, ``control_character``.
+        ContentRejected: ``nothing_to_say``, ``text_too_long``, ``control_character``, ``source_url_refused``.
     """
-    _exactly_one("presenter", avatar_id=request.presenter.avatar_id, upload_id=request.presenter.upload_id)
+    presenter = request.presenter
+    _exactly_one(
+        "presenter", avatar_id=presenter.avatar_id, upload_id=presenter.upload_id, source_url=presenter.source_url
+    )
     if request.presenter.face is not None:
         check_in_range("presenter.face", request.presenter.face, 0, _MAX_FACE)
     speech = request.speech
@@ -48,8 +52,10 @@ def check_video(request: VideoRequest, settings: Settings) -> None:
             check_text(speech.text, settings, param="speech.text")
         if speech.brief is not None:
             check_brief(speech.brief, settings, param="speech.brief")
-    elif speech.transcript is not None:
-        check_text(speech.transcript, settings, param="speech.transcript")
+    else:
+        _exactly_one("speech", audio_upload_id=speech.upload_id, audio_source_url=speech.source_url)
+        if speech.transcript is not None:
+            check_text(speech.transcript, settings, param="speech.transcript")
     if request.frame.fps not in _FPS:
         known = ", ".join(map(str, _FPS))
         raise InvalidRequest(
@@ -58,6 +64,20 @@ def check_video(request: VideoRequest, settings: Settings) -> None:
     _check_frame_size(request.frame)
     _check_background(request)
     check_in_range("seed", request.seed, 0, _MAX_SEED)
+    for param, url in sources_of(request).items():
+        purpose = replace(SOURCE, param=param)
+        parse_outside_url(url, allow_private=settings.allow_private_callbacks, purpose=purpose)
+
+
+def sources_of(request: VideoRequest) -> dict[str, str]:
+    """URLs to be read, by the request field that names them."""
+    speech = request.speech
+    found = {
+        "presenter.source_url": request.presenter.source_url,
+        "speech.audio_source_url": None if isinstance(speech, SpokenText) else speech.source_url,
+        "background.source_url": request.background.source_url,
+    }
+    return {param: url for param, url in found.items() if url is not None}
 
 
 def check_callback(callback_url: str | None, callback_id: str | None, settings: Settings) -> None:
@@ -74,7 +94,7 @@ def check_callback(callback_url: str | None, callback_id: str | None, settings: 
             param="callback_id",
         )
     if callback_url is not None:
-        parse_callback_url(callback_url, allow_private=settings.allow_private_callbacks)
+        parse_outside_url(callback_url, allow_private=settings.allow_private_callbacks, purpose=CALLBACK)
 
 
 def _check_voice(voice: VoiceSettings) -> None:
@@ -105,7 +125,10 @@ def _check_frame_size(frame: FrameSettings) -> None:
 
 def _check_background(request: VideoRequest) -> None:
     background = request.background
-    for field, kind in (("color", BackgroundKind.COLOR), ("upload_id", BackgroundKind.IMAGE)):
+    if background.upload_id is not None and background.source_url is not None:
+        _exactly_one("background", upload_id=background.upload_id, source_url=background.source_url)
+    picture = "source_url" if background.source_url is not None else "upload_id"
+    for field, kind in (("color", BackgroundKind.COLOR), (picture, BackgroundKind.IMAGE)):
         given = getattr(background, field) is not None
         if given != (background.kind is kind):
             fault = f"{field} is only for" if given else f"{field} is needed for"

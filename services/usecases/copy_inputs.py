@@ -6,28 +6,34 @@ from pathlib import PurePosixPath
 
 from services.domain.errors import ContentRejected, NotFound
 from services.domain.job import Job
-from services.domain.object_key import ObjectKey, Retention
+from services.domain.object_key import ObjectKey
 from services.domain.storyboard import BackgroundShot, PresenterShot
 from services.domain.video import Background, Presenter
 from services.ports.catalogue import AvatarCatalogue
 from services.ports.objects import ObjectStore
 from services.ports.uploads import UploadStore
-
-
-def work_key(job: Job, name: str) -> ObjectKey:
-    """Where services keep what belongs to a job: ``work/{tenant}/{job}/0/{name}``."""
-    return ObjectKey(retention=Retention.WORK, tenant_id=job.tenant_id, owner_id=job.id, attempt=0, name=name)
+from services.usecases.fetch_source import SourceReader
+from services.usecases.work_key import work_key
 
 
 def copy_presenter(
-    presenter: Presenter, job: Job, *, objects: ObjectStore, uploads: UploadStore, avatars: AvatarCatalogue
+    presenter: Presenter,
+    job: Job,
+    *,
+    objects: ObjectStore,
+    uploads: UploadStore,
+    avatars: AvatarCatalogue,
+    fetch: SourceReader,
 ) -> PresenterShot:
     """The presenter as an object of the job.
 
     Raises:
-        ContentRejected: ``avatar_not_found`` or ``upload_not_found``, when it went since the job was accepted.
+        ContentRejected: ``avatar_not_found`` or ``upload_not_found``, when it went since the job was accepted; or
+            what ``fetch`` says.
     """
-    if presenter.avatar_id is None:
+    if presenter.source_url is not None:
+        key = fetch(presenter.source_url, "presenter", ("image", "video"), "presenter.source_url")
+    elif presenter.avatar_id is None:
         key = copy_upload(
             presenter.upload_id or "", "presenter", job, param="presenter.upload_id", objects=objects, uploads=uploads
         )
@@ -44,13 +50,17 @@ def copy_presenter(
     return PresenterShot(key=key, face=presenter.face)
 
 
-def copy_background(background: Background, job: Job, *, objects: ObjectStore, uploads: UploadStore) -> BackgroundShot:
+def copy_background(
+    background: Background, job: Job, *, objects: ObjectStore, uploads: UploadStore, fetch: SourceReader
+) -> BackgroundShot:
     """The background, its picture as an object of the job.
 
     Raises:
-        ContentRejected: ``upload_not_found``.
+        ContentRejected: ``upload_not_found``, or what ``fetch`` says.
     """
     key = None
+    if background.source_url is not None:
+        key = fetch(background.source_url, "background", ("image",), "background.source_url")
     if background.upload_id is not None:
         key = copy_upload(
             background.upload_id, "background", job, param="background.upload_id", objects=objects, uploads=uploads

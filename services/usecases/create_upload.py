@@ -12,8 +12,10 @@ from services.ports.objects import ObjectStore, SignedUpload
 from services.ports.uploads import Upload, UploadStore
 from services.settings import Settings
 
-# Raster pictures, sound and video that the engine's decoders read. No SVG, HTML or PDF: they carry scripts.
+# Raster pictures, sound and video that the engine's decoders read. No SVG or HTML: they carry scripts. PDF only as the
+# evidence of a consent, which is kept and never opened here.
 MEDIA_TYPES: Final = {
+    "application/pdf": "pdf",
     "image/avif": "avif",
     "image/bmp": "bmp",
     "image/gif": "gif",

@@ -4,16 +4,31 @@ from __future__ import annotations
 
 from services.domain.errors import Conflict
 from services.domain.job import JobState
+from services.ports.audit import AuditLog
+from services.ports.clock import Clock
 from services.ports.jobs import JobStore
 from services.ports.objects import ObjectStore
 from services.ports.usage import UsageStore
+from services.ports.webhooks import DeliveryLog
 from services.usecases.get_job import get_job
+from services.usecases.record_act import record_act
 from services.usecases.record_usage import record_usage
 from services.usecases.stop_attempt import stop_attempt
 
 
-def delete_job(job_id: str, *, tenant_id: str, jobs: JobStore, objects: ObjectStore, usage: UsageStore) -> None:
-    """Delete objects and row; usage stays on the bill. Uploads and avatars it was made from are not touched.
+def delete_job(
+    job_id: str,
+    *,
+    tenant_id: str,
+    actor: str,
+    jobs: JobStore,
+    objects: ObjectStore,
+    usage: UsageStore,
+    deliveries: DeliveryLog,
+    audit: AuditLog,
+    clock: Clock,
+) -> None:
+    """Delete objects, deliveries and row; usage stays on the bill. Uploads and avatars are not touched.
 
     Raises:
         NotFound: ``job_not_found``.
@@ -27,4 +42,6 @@ def delete_job(job_id: str, *, tenant_id: str, jobs: JobStore, objects: ObjectSt
     if job.state is JobState.CANCELED and job.attempt > 0:
         # Its engine may still be running: without the mark it would write a result that nobody owns.
         stop_attempt(job, job.attempt, objects=objects)
+    deliveries.forget(job.id)
     jobs.delete(job.id)
+    record_act("job.deleted", job_id, tenant_id=tenant_id, actor=actor, audit=audit, clock=clock)

@@ -5,14 +5,17 @@ from __future__ import annotations
 from datetime import timedelta
 
 from services.domain.engine import EngineRequest, Failure
+from services.domain.errors import Forbidden
 from services.domain.job import Job, JobState, JobStep, Progress
 from services.domain.outcome import finish
 from services.ports.clock import Clock
+from services.ports.consents import ConsentStore
 from services.ports.engine import Engine
 from services.ports.jobs import JobStore
 from services.ports.objects import ObjectStore
 from services.ports.tenants import TenantStore
 from services.settings import Settings
+from services.usecases.check_consent import check_still_allowed
 from services.usecases.claim_step import max_outstanding
 from services.usecases.revise_job import revise_job
 from services.usecases.stop_attempt import stop_attempt
@@ -25,6 +28,7 @@ def dispatch_attempt(
     engine: Engine,
     tenants: TenantStore,
     objects: ObjectStore,
+    consents: ConsentStore,
     clock: Clock,
     settings: Settings,
 ) -> Job:
@@ -33,7 +37,8 @@ def dispatch_attempt(
     The engine is started before the row says so. After a crash between the two the step is served again and starts
     the same attempt again, which the engine port allows; the other order would leave a job that nothing runs until
     its deadline. An answer that overtakes the row is told to come again (``complete_attempt``). Two dispatchers at
-    the same moment may exceed the admission by one each: it bounds a queue, it is no lock.
+    the same moment may exceed the admission by one each: it bounds a queue, it is no lock. A job whose consent ended
+    while it waited fails by that name.
 
     Raises:
         NotFound: ``job_not_found``.
@@ -51,6 +56,11 @@ def dispatch_attempt(
     has_room = jobs.outstanding() < engine.capacity(job.kind).max_outstanding
     if not has_room or jobs.outstanding(tenant_id=job.tenant_id) >= max_outstanding(job.tenant_id, tenants=tenants):
         return _revise(job, job, jobs)  # ends a claim without counting a try; the job keeps its place
+    try:
+        check_still_allowed(job, consents=consents, clock=clock)
+    except Forbidden as error:
+        failure = Failure(code=error.code, detail=error.detail, param=error.param)
+        return _revise(job, finish(job, JobState.FAILED, now=now, failure=failure), jobs)
     deadline_at = now + timedelta(seconds=settings.attempt_timeout_s)
     request = EngineRequest(
         kind=job.kind,

@@ -17,13 +17,18 @@ from services.domain.storyboard import SpeechShot, Storyboard
 from services.domain.video import SpokenAudio, SpokenText, VideoRequest
 from services.ports.catalogue import AvatarCatalogue, VoiceCatalogue
 from services.ports.clock import Clock
+from services.ports.consents import ConsentStore
+from services.ports.fetcher import Fetcher
 from services.ports.jobs import JobStore
 from services.ports.language_model import LanguageModel
 from services.ports.objects import ObjectStore
 from services.ports.uploads import UploadStore
 from services.settings import Settings
-from services.usecases.copy_inputs import copy_background, copy_presenter, copy_upload, work_key
+from services.usecases.check_consent import check_still_allowed
+from services.usecases.copy_inputs import copy_background, copy_presenter, copy_upload
+from services.usecases.fetch_source import SourceReader, reader_for
 from services.usecases.revise_job import revise_job
+from services.usecases.work_key import work_key
 from services.usecases.write_script import write_script
 
 _MEDIA_TYPE: Final = "application/json"
@@ -38,6 +43,8 @@ def prepare_storyboard(
     avatars: AvatarCatalogue,
     voices: VoiceCatalogue,
     language_model: LanguageModel | None,
+    consents: ConsentStore,
+    fetcher: Fetcher,
     clock: Clock,
     settings: Settings,
 ) -> Job:
@@ -59,14 +66,20 @@ def prepare_storyboard(
         if job.kind is EngineKind.NOOP:
             storyboard = json.dumps(dict(job.request)).encode()
         else:
+            check_still_allowed(job, consents=consents, clock=clock)
             request = wire.from_values(VideoRequest, job.request)
+            fetch = reader_for(job, fetcher=fetcher, objects=objects, clock=clock, settings=settings)
             storyboard = wire.encode(
                 Storyboard(
                     job_id=job.id,
-                    presenter=copy_presenter(request.presenter, job, objects=objects, uploads=uploads, avatars=avatars),
-                    speech=_speech(request.speech, job, voices, language_model, objects=objects, uploads=uploads),
+                    presenter=copy_presenter(
+                        request.presenter, job, objects=objects, uploads=uploads, avatars=avatars, fetch=fetch
+                    ),
+                    speech=_speech(
+                        request.speech, job, voices, language_model, objects=objects, uploads=uploads, fetch=fetch
+                    ),
                     frame=request.frame,
-                    background=copy_background(request.background, job, objects=objects, uploads=uploads),
+                    background=copy_background(request.background, job, objects=objects, uploads=uploads, fetch=fetch),
                     subtitles=request.subtitles,
                     disclosure=request.disclosure,
                     seed=request.seed,
@@ -107,6 +120,7 @@ def _speech(
     *,
     objects: ObjectStore,
     uploads: UploadStore,
+    fetch: SourceReader,
 ) -> SpeechShot:
     """What is said, the script written when a brief was given.
 
@@ -115,9 +129,12 @@ def _speech(
         NotFound: ``voice_not_found``.
     """
     if isinstance(speech, SpokenAudio):
-        key = copy_upload(
-            speech.upload_id, "audio", job, param="speech.audio_upload_id", objects=objects, uploads=uploads
-        )
+        if speech.source_url is not None:
+            key = fetch(speech.source_url, "audio", ("audio", "video"), "speech.audio_source_url")
+        else:
+            key = copy_upload(
+                speech.upload_id or "", "audio", job, param="speech.audio_upload_id", objects=objects, uploads=uploads
+            )
         return SpeechShot(audio_key=key, transcript=speech.transcript, language=speech.language)
     voice = voices.get(speech.voice.voice_id)
     if speech.brief is not None:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from services.domain.consent import Likeness
 from services.domain.errors import ContentRejected, Forbidden
 from services.domain.object_key import ObjectKey, Retention
+from services.ports.audit import AuditLog
 from services.ports.catalogue import Avatar, AvatarCatalogue
 from services.ports.clock import Clock
+from services.ports.consents import ConsentStore
 from services.ports.objects import ObjectStore
 from services.ports.uploads import UploadStore
+from services.settings import Settings
+from services.usecases.check_consent import LikenessClaim, check_claim, note_claim
 from services.usecases.check_text import check_characters
 from services.usecases.check_upload import check_bytes, find_upload
+from services.usecases.record_act import record_act
 
 
 def register_avatar(
@@ -18,16 +24,23 @@ def register_avatar(
     tenant_id: str,
     name: str,
     upload_id: str,
+    claim: LikenessClaim,
+    actor: str,
     avatars: AvatarCatalogue,
     uploads: UploadStore,
     objects: ObjectStore,
+    consents: ConsentStore,
+    audit: AuditLog,
     clock: Clock,
+    settings: Settings,
 ) -> Avatar:
     """A new avatar with its own copy of the upload, which may then expire.
 
     Raises:
         ContentRejected: ``upload_not_found``, ``upload_incomplete``, ``empty_file``, ``not_a_picture_or_video``,
-            ``unsupported_media``, ``control_character``.
+            ``unsupported_media``, ``control_character``, ``consent_not_found``.
+        InvalidRequest: ``exactly_one``.
+        Forbidden: ``consent_required``, ``consent_revoked``, ``consent_expired``.
     """
     check_characters(name, param="name")
     upload = find_upload(upload_id, tenant_id=tenant_id, uploads=uploads, param="upload_id")
@@ -40,6 +53,18 @@ def register_avatar(
             param="upload_id",
         )
     check_bytes(upload, (announced,), objects=objects, param="upload_id")
+    check_claim(claim, Likeness.FACE, tenant_id=tenant_id, consents=consents, clock=clock, settings=settings)
+    note_claim(
+        claim,
+        Likeness.FACE,
+        avatar_id,
+        upload_id,
+        tenant_id=tenant_id,
+        actor=actor,
+        consents=consents,
+        audit=audit,
+        clock=clock,
+    )
     source = ObjectKey.parse(upload.object_key)
     target = ObjectKey(
         retention=Retention.CATALOGUE, tenant_id=tenant_id, owner_id=avatar_id, attempt=0, name=source.name
@@ -53,12 +78,23 @@ def register_avatar(
         object_key=str(target),
         media_type=upload.media_type,
         created_at=clock.now(),
+        consent_id=claim.consent_id,
+        synthetic=claim.synthetic,
     )
     avatars.add(avatar)
     return avatar
 
 
-def delete_avatar(*, avatar_id: str, tenant_id: str, avatars: AvatarCatalogue, objects: ObjectStore) -> None:
+def delete_avatar(
+    *,
+    avatar_id: str,
+    tenant_id: str,
+    actor: str,
+    avatars: AvatarCatalogue,
+    objects: ObjectStore,
+    audit: AuditLog,
+    clock: Clock,
+) -> None:
     """Remove a tenant's own avatar and its file; jobs that already took a copy are not touched.
 
     Raises:
@@ -70,3 +106,4 @@ def delete_avatar(*, avatar_id: str, tenant_id: str, avatars: AvatarCatalogue, o
         raise Forbidden(f"Avatar {avatar_id} is built in and cannot be deleted.", code="avatar_built_in")
     avatars.delete(tenant_id, avatar_id)
     objects.delete_owner(tenant_id, avatar_id)
+    record_act("avatar.deleted", avatar_id, tenant_id=tenant_id, actor=actor, audit=audit, clock=clock)

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from services.domain import wire
+from services.domain.consent import Likeness
 from services.domain.engine import EngineKind
 from services.domain.errors import Conflict, ContentRejected, NotFound
 from services.domain.job import Job
-from services.domain.video import SpokenText, VideoRequest
+from services.domain.video import Presenter, SpokenText, VideoRequest
+from services.ports.audit import AuditLog
 from services.ports.catalogue import AvatarCatalogue, VoiceCatalogue
 from services.ports.clock import Clock
+from services.ports.consents import ConsentStore
 from services.ports.jobs import JobStore
 from services.ports.objects import ObjectStore
 from services.ports.uploads import UploadStore
 from services.settings import Settings
+from services.usecases.check_consent import LikenessClaim, check_claim, note_claim
 from services.usecases.check_upload import check_bytes, find_upload
 from services.usecases.check_video import check_callback, check_video
 from services.usecases.check_voice import check_voice
+from services.usecases.record_act import record_act
 
-_FAMILIES: Final = {"presenter": ("image", "video"), "speech": ("audio", "video"), "background": ("image",)}
+FAMILIES: Final = {"presenter": ("image", "video"), "speech": ("audio", "video"), "background": ("image",)}
 
 
 def submit_video(
@@ -32,30 +38,54 @@ def submit_video(
     avatars: AvatarCatalogue,
     voices: VoiceCatalogue,
     objects: ObjectStore,
+    consents: ConsentStore,
+    audit: AuditLog,
     clock: Clock,
     settings: Settings,
+    actor: str,
     callback_url: str | None = None,
     callback_id: str | None = None,
     has_language_model: bool = False,
     batch_id: str | None = None,
+    traceparent: str | None = None,
 ) -> Job:
     """The job, stored durably and queued. Asked again with the same ``job_id``, the answer is the job there is.
 
+    Args:
+        actor: Whose act it is, for the audit log: an API key's id, a batch's.
+
     Raises:
-        InvalidRequest, ContentRejected: What ``check_submission`` says.
+        InvalidRequest, ContentRejected, Forbidden: What ``check_submission`` says.
     """
-    check_submission(
+    claim = check_submission(
         request,
         tenant_id=tenant_id,
         uploads=uploads,
         avatars=avatars,
         voices=voices,
         objects=objects,
+        consents=consents,
+        clock=clock,
         settings=settings,
         callback_url=callback_url,
         callback_id=callback_id,
         has_language_model=has_language_model,
     )
+    if claim is not None:
+        request = replace(request, presenter=replace(request.presenter, consent_id=claim.consent_id))
+        used_by = [one for one in (job_id, request.presenter.upload_id) if one is not None]
+        note_claim(
+            claim,
+            Likeness.FACE,
+            *used_by,
+            tenant_id=tenant_id,
+            actor=actor,
+            consents=consents,
+            audit=audit,
+            clock=clock,
+        )
+    if not request.disclosure.visible_label:
+        record_act("job.label_turned_off", job_id, tenant_id=tenant_id, actor=actor, audit=audit, clock=clock)
     now = clock.now()
     job = Job(
         id=job_id,
@@ -68,6 +98,7 @@ def submit_video(
         callback_url=callback_url,
         callback_id=callback_id,
         batch_id=batch_id,
+        traceparent=traceparent,
     )
     return add_job(job, jobs=jobs)
 
@@ -80,12 +111,16 @@ def check_submission(
     avatars: AvatarCatalogue,
     voices: VoiceCatalogue,
     objects: ObjectStore,
+    consents: ConsentStore,
+    clock: Clock,
     settings: Settings,
     callback_url: str | None = None,
     callback_id: str | None = None,
     has_language_model: bool = False,
-) -> None:
-    """Nothing, when the video would be accepted; nothing is stored, so a batch asks it for each row before any runs.
+) -> LikenessClaim | None:
+    """By what right the presenter is shown, when the video would be accepted; None of a built-in one.
+
+    Nothing is stored, so a batch asks it for each row before any runs.
 
     Args:
         has_language_model: Whether one will write the scripts of briefs; the template writer knows fewer languages.
@@ -95,19 +130,35 @@ def check_submission(
         ContentRejected: ``nothing_to_say``, ``text_too_long``, ``callback_url_refused``; what is referred to is not
             there or of the wrong kind: ``avatar_not_found``, ``upload_not_found``, ``upload_incomplete``,
             ``empty_file``, ``wrong_media_type``, ``unsupported_media``, ``voice_not_found``, ``language_not_spoken``,
-            ``language_not_written``, ``facts_in_other_language``.
+            ``language_not_written``, ``facts_in_other_language``, ``consent_not_found``.
+        Forbidden: ``consent_required``, ``consent_revoked``, ``consent_expired``.
     """
     check_video(request, settings)
     check_callback(callback_url, callback_id, settings)
     if isinstance(request.speech, SpokenText):
         check_voice(request.speech, voices, has_language_model=has_language_model)
-    if request.presenter.avatar_id is not None:
-        try:
-            avatars.get(tenant_id, request.presenter.avatar_id)
-        except NotFound as error:
-            raise ContentRejected(error.detail, code=error.code, param="presenter.avatar_id") from error
+    claim = _claim_of(request.presenter, tenant_id=tenant_id, avatars=avatars)
     for param, upload_id in _uploads_of(request).items():
         _check_upload(param, upload_id, tenant_id=tenant_id, uploads=uploads, objects=objects)
+    if claim is not None:
+        check_claim(claim, Likeness.FACE, tenant_id=tenant_id, consents=consents, clock=clock, settings=settings)
+    return claim
+
+
+def _claim_of(presenter: Presenter, *, tenant_id: str, avatars: AvatarCatalogue) -> LikenessClaim | None:
+    """The avatar's own right where it has one, so that a revoked consent cannot be talked away; else the request's."""
+    asked = LikenessClaim(consent_id=presenter.consent_id, synthetic=presenter.synthetic, param="presenter")
+    if presenter.avatar_id is None:
+        return asked
+    try:
+        avatar = avatars.get(tenant_id, presenter.avatar_id)
+    except NotFound as error:
+        raise ContentRejected(error.detail, code=error.code, param="presenter.avatar_id") from error
+    if avatar.tenant_id is None:
+        return None
+    if avatar.consent_id is None and not avatar.synthetic:
+        return asked
+    return LikenessClaim(consent_id=avatar.consent_id, synthetic=avatar.synthetic, param="presenter")
 
 
 def add_job(job: Job, *, jobs: JobStore) -> Job:
@@ -135,7 +186,7 @@ def _uploads_of(request: VideoRequest) -> dict[str, str]:
 
 def _check_upload(param: str, upload_id: str, *, tenant_id: str, uploads: UploadStore, objects: ObjectStore) -> None:
     upload = find_upload(upload_id, tenant_id=tenant_id, uploads=uploads, param=param)
-    families = _FAMILIES[param.partition(".")[0]]
+    families = FAMILIES[param.partition(".")[0]]
     announced = upload.media_type.partition("/")[0]
     if announced not in families:
         raise ContentRejected(

@@ -31,6 +31,7 @@ from tests.fakes.catalogue import FakeAvatarCatalogue, FakeVoiceCatalogue
 from tests.fakes.clock import FakeClock
 from tests.fakes.consents import FakeConsentStore
 from tests.fakes.engine import FakeEngine
+from tests.fakes.fetcher import FakeFetcher
 from tests.fakes.idempotency import FakeIdempotencyStore
 from tests.fakes.jobs import FakeJobStore
 from tests.fakes.objects import FakeObjectStore
@@ -86,6 +87,7 @@ class World:
         self.sender = FakeWebhookSender()
         self.consents = FakeConsentStore()
         self.audit = FakeAuditLog()
+        self.fetcher = FakeFetcher()
         self.settings = settings or Settings()
         self.services: Services = bootstrap(
             self.settings,
@@ -105,6 +107,7 @@ class World:
             webhook_sender=self.sender,
             consents=self.consents,
             audit=self.audit,
+            fetcher=self.fetcher,
             rates=MemoryRateLimiter(lambda: self.clock.now().timestamp()),
         )
 
@@ -178,6 +181,8 @@ class World:
             avatars=self.avatars,
             voices=self.voices,
             language_model=None,
+            consents=self.consents,
+            fetcher=self.fetcher,
             clock=self.clock,
             settings=self.settings,
         )
@@ -189,6 +194,7 @@ class World:
             engine=self.engine,
             tenants=self.tenants,
             objects=self.objects,
+            consents=self.consents,
             clock=self.clock,
             settings=self.settings,
         )

@@ -4,7 +4,7 @@ from typing import Final
 
 from aws_lambda_powertools.event_handler.api_gateway import Router
 
-from lambdas.api.routes import account, catalogue, estimates, jobs, meta, scripts, uploads, videos
+from lambdas.api.routes import account, catalogue, consents, estimates, jobs, keys, meta, scripts, uploads, videos
 
 ROUTERS: Final[tuple[Router, ...]] = (
     scripts.router,
@@ -12,7 +12,9 @@ ROUTERS: Final[tuple[Router, ...]] = (
     catalogue.router,
     videos.router,
     jobs.router,
+    consents.router,
     account.router,
+    keys.router,
     estimates.router,
     meta.router,
 )

@@ -9,9 +9,11 @@ from aws_lambda_powertools.event_handler.openapi.params import Query
 from pydantic import AwareDatetime
 
 from lambdas import runtime
-from lambdas.api.answers import caller, json_answer, outcomes
+from lambdas.api.answers import acting_key, caller, json_answer, outcomes
 from lambdas.api.resolver import new_router
 from lambdas.api.schemas.account import AccountBody, UsageBody
+from lambdas.api.scopes import needs
+from services.domain.scope import Scope
 from services.usecases.get_usage import get_usage
 
 router: Final = new_router()
@@ -22,12 +24,21 @@ router: Final = new_router()
     summary="Read the account",
     description="The tenant that the key belongs to, with the secret that signs its callbacks.",
     operation_id="getAccount",
+    openapi_extensions=needs(Scope.READ),
     tags=["account"],
     responses=outcomes({200: ("The account.", AccountBody)}),
 )
 def read_account() -> Response[str]:
-    tenant = caller(router)
-    return json_answer(AccountBody(id=tenant.id, name=tenant.name, webhook_secret=tenant.webhook_secret))
+    tenant, key = caller(router), acting_key(router)
+    return json_answer(
+        AccountBody(
+            id=tenant.id,
+            name=tenant.name,
+            key_id=key.id,
+            scopes=[scope.value for scope in sorted(key.scopes)],
+            webhook_secret=tenant.webhook_secret if Scope.MANAGE in key.scopes else None,
+        )
+    )
 
 
 @router.get(
@@ -35,6 +46,7 @@ def read_account() -> Response[str]:
     summary="Read usage",
     description="Totals of succeeded jobs by kind; without bounds, of the last 30 days.",
     operation_id="getUsage",
+    openapi_extensions=needs(Scope.READ),
     tags=["account"],
     responses=outcomes({200: ("The totals.", UsageBody)}, (400,)),
 )

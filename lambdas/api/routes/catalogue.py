@@ -8,7 +8,7 @@ from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Body, Path, Query
 
 from lambdas import runtime
-from lambdas.api.answers import answered_once, caller, json_answer, outcomes
+from lambdas.api.answers import acting_key, answered_once, caller, json_answer, outcomes
 from lambdas.api.request_parts import IdempotencyKey
 from lambdas.api.resolver import new_router
 from lambdas.api.routes.jobs import Cursor, Limit
@@ -21,8 +21,11 @@ from lambdas.api.schemas.catalogue import (
     VoiceInfoBody,
     VoicesBody,
 )
+from lambdas.api.scopes import needs
 from services.domain.object_key import ObjectKey
+from services.domain.scope import Scope
 from services.ports.catalogue import Avatar
+from services.usecases.check_consent import LikenessClaim
 from services.usecases.register_avatar import delete_avatar, register_avatar
 
 router: Final = new_router()
@@ -39,6 +42,7 @@ class AvatarsBody(PageBody[AvatarBody]):
     summary="List avatars",
     description="Presenters that can be named in a video: the tenant's own and the built-in ones.",
     operation_id="listAvatars",
+    openapi_extensions=needs(Scope.READ),
     tags=["avatars"],
     responses=outcomes({200: ("A slice of the avatars.", AvatarsBody)}, (400,)),
 )
@@ -50,8 +54,10 @@ def list_avatars(cursor: Cursor = None, limit: Limit = 50) -> Response[str]:
 @router.post(
     "/v1/avatars",
     summary="Keep an upload as an avatar",
-    description="The avatar gets its own copy of the upload.",
+    description="The avatar gets its own copy of the upload. It needs the consent of the person shown, or the "
+    "declaration that no real person is.",
     operation_id="createAvatar",
+    openapi_extensions=needs(Scope.CREATE),
     tags=["avatars"],
     responses=outcomes({201: ("The avatar.", AvatarBody)}, (400, 409, 410, 413, 415, 422)),
 )
@@ -64,10 +70,15 @@ def create(body: Annotated[AvatarRequestBody, Body()], idempotency_key: Idempote
             tenant_id=tenant.id,
             name=body.name,
             upload_id=body.upload_id,
+            claim=LikenessClaim(consent_id=body.consent_id, synthetic=body.synthetic),
+            actor=acting_key(router).id,
             avatars=services.avatars,
             uploads=services.uploads,
             objects=services.objects,
+            consents=services.consents,
+            audit=services.audit,
             clock=services.clock,
+            settings=services.settings,
         )
         return json_answer(_body(avatar), status=201, headers={"Location": f"/v1/avatars/{avatar.id}"})
 
@@ -81,6 +92,7 @@ def create(body: Annotated[AvatarRequestBody, Body()], idempotency_key: Idempote
     "/v1/avatars/<avatar_id>",
     summary="Read an avatar",
     operation_id="getAvatar",
+    openapi_extensions=needs(Scope.READ),
     tags=["avatars"],
     responses=outcomes({200: ("The avatar.", AvatarBody)}, (404,)),
 )
@@ -93,12 +105,21 @@ def read(avatar_id: AvatarId) -> Response[str]:
     summary="Delete an avatar",
     description="Jobs that use it already keep their copy. Built-in avatars cannot be deleted.",
     operation_id="deleteAvatar",
+    openapi_extensions=needs(Scope.CREATE),
     tags=["avatars"],
     responses=outcomes({204: ("Deleted.", None)}, (403, 404)),
 )
 def delete(avatar_id: AvatarId) -> Response[None]:
     services = runtime.services()
-    delete_avatar(avatar_id=avatar_id, tenant_id=caller(router).id, avatars=services.avatars, objects=services.objects)
+    delete_avatar(
+        avatar_id=avatar_id,
+        tenant_id=caller(router).id,
+        actor=acting_key(router).id,
+        avatars=services.avatars,
+        objects=services.objects,
+        audit=services.audit,
+        clock=services.clock,
+    )
     return Response(status_code=204, body=None)
 
 
@@ -106,6 +127,7 @@ def delete(avatar_id: AvatarId) -> Response[None]:
     "/v1/voices",
     summary="List voices",
     operation_id="listVoices",
+    openapi_extensions=needs(Scope.READ),
     tags=["voices"],
     responses=outcomes({200: ("The voices.", VoicesBody)}, (400,)),
 )
@@ -123,6 +145,7 @@ def list_voices(
     summary="List languages",
     description="Every language that has a voice.",
     operation_id="listLanguages",
+    openapi_extensions=needs(Scope.READ),
     tags=["voices"],
     responses=outcomes({200: ("The languages.", LanguagesBody)}),
 )

@@ -11,7 +11,9 @@ from lambdas import runtime
 from lambdas.api.answers import caller, json_answer, outcomes
 from lambdas.api.resolver import new_router
 from lambdas.api.schemas.estimates import EstimateBody, EstimateRequestBody
+from lambdas.api.scopes import needs
 from services.domain.errors import SpokesmodelError
+from services.domain.scope import Scope
 from services.usecases.estimate_request import estimate_request
 
 router: Final = new_router()
@@ -23,6 +25,7 @@ router: Final = new_router()
     description="How long it will be, what it uses and costs by the operator's prices, and how sure that is. The same "
     "rules refuse it as would refuse the creation; nothing is made, stored or charged.",
     operation_id="createEstimate",
+    openapi_extensions=needs(Scope.CREATE),
     tags=["account"],
     responses=outcomes({200: ("The estimate.", EstimateBody)}, (400, 413, 415, 422)),
 )

@@ -8,13 +8,15 @@ from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 
 from lambdas import runtime
-from lambdas.api.answers import after_waiting, caller, job_values, json_answer, outcomes
+from lambdas.api.answers import acting_key, after_waiting, caller, job_values, json_answer, outcomes
 from lambdas.api.request_parts import Prefer
 from lambdas.api.resolver import new_router
 from lambdas.api.schemas.base import PageBody
 from lambdas.api.schemas.jobs import JobBody, JobDetailBody, JobKindName, JobStateName
+from lambdas.api.scopes import needs
 from services.domain.engine import EngineKind
 from services.domain.job import JobState
+from services.domain.scope import Scope
 from services.usecases.cancel_job import cancel_job
 from services.usecases.delete_job import delete_job
 from services.usecases.get_job import get_job
@@ -35,6 +37,7 @@ class JobsBody(PageBody[JobBody]):
     summary="List jobs",
     description="The tenant's jobs, newest first.",
     operation_id="listJobs",
+    openapi_extensions=needs(Scope.READ),
     tags=["jobs"],
     responses=outcomes({200: ("A slice of the jobs.", JobsBody)}, (400,)),
 )
@@ -61,6 +64,7 @@ def list_jobs(
     summary="Read a job",
     description="State, progress and result. With `Prefer: wait=N` answers when the job is final, or after N seconds.",
     operation_id="getJob",
+    openapi_extensions=needs(Scope.READ),
     tags=["jobs"],
     responses=outcomes({200: ("The job.", JobDetailBody)}, (404,)),
 )
@@ -78,6 +82,7 @@ def read_job(job_id: JobId, prefer: Prefer = None) -> Response[str]:
     description="The job is canceled at once; whatever an engine still makes of it is dropped and costs nothing. "
     "Canceling a canceled job changes nothing; a job that succeeded or failed answers 409.",
     operation_id="cancelJob",
+    openapi_extensions=needs(Scope.CREATE),
     tags=["jobs"],
     responses=outcomes({200: ("The job as it is now.", JobDetailBody)}, (404, 409)),
 )
@@ -94,10 +99,21 @@ def cancel(job_id: JobId) -> Response[str]:
     summary="Delete a job",
     description="Removes a final job with its inputs and results. One that is not final answers 409: cancel it first.",
     operation_id="deleteJob",
+    openapi_extensions=needs(Scope.CREATE),
     tags=["jobs"],
     responses=outcomes({204: ("Deleted.", None)}, (404, 409)),
 )
 def delete(job_id: JobId) -> Response[None]:
     services = runtime.services()
-    delete_job(job_id, tenant_id=caller(router).id, jobs=services.jobs, objects=services.objects, usage=services.usage)
+    delete_job(
+        job_id,
+        tenant_id=caller(router).id,
+        actor=acting_key(router).id,
+        jobs=services.jobs,
+        objects=services.objects,
+        usage=services.usage,
+        deliveries=services.deliveries,
+        audit=services.audit,
+        clock=services.clock,
+    )
     return Response(status_code=204, body=None)

@@ -12,7 +12,9 @@ from lambdas.api.answers import answered_once, json_answer, outcomes
 from lambdas.api.request_parts import IdempotencyKey, Prefer
 from lambdas.api.resolver import new_router
 from lambdas.api.schemas.scripts import ScriptBody, ScriptRequestBody
+from lambdas.api.scopes import needs
 from services.domain.errors import ContentRejected, NotFound
+from services.domain.scope import Scope
 from services.ports.catalogue import Voice
 from services.usecases.check_text import check_brief
 from services.usecases.write_script import write_script
@@ -25,6 +27,7 @@ router: Final = new_router()
     summary="Write a script",
     description="Arranges the facts of a brief into a text to be spoken in the seconds asked for. Answers at once.",
     operation_id="createScript",
+    openapi_extensions=needs(Scope.CREATE),
     tags=["scripts"],
     responses=outcomes({200: ("The script.", ScriptBody)}, (400, 409, 413, 415, 422)),
 )

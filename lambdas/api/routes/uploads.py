@@ -12,6 +12,8 @@ from lambdas.api.answers import answered_once, caller, json_answer, outcomes
 from lambdas.api.request_parts import IdempotencyKey
 from lambdas.api.resolver import new_router
 from lambdas.api.schemas.uploads import UploadBody, UploadRequestBody
+from lambdas.api.scopes import needs
+from services.domain.scope import Scope
 from services.usecases.create_upload import create_upload
 
 router: Final = new_router()
@@ -23,6 +25,7 @@ router: Final = new_router()
     description="Answers a signed request; send the file's bytes with exactly that method, URL and headers. Then name "
     "the upload's id in other requests.",
     operation_id="createUpload",
+    openapi_extensions=needs(Scope.CREATE),
     tags=["uploads"],
     responses=outcomes(
         {201: ("The upload, with the request that sends its bytes.", UploadBody)}, (400, 409, 413, 415, 422)

@@ -9,11 +9,15 @@ from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Body
 
 from lambdas import runtime
-from lambdas.api.answers import after_waiting, answered_once, caller, job_values, json_answer, outcomes
+from lambdas.api.answers import acting_key, after_waiting, answered_once, caller, job_values, json_answer, outcomes
 from lambdas.api.request_parts import IdempotencyKey, Prefer
 from lambdas.api.resolver import new_router
 from lambdas.api.schemas.jobs import JobDetailBody
 from lambdas.api.schemas.videos import VideoBody
+from lambdas.api.scopes import needs
+from services import tracing
+from services.domain.scope import Scope
+from services.usecases.check_quota import check_job_quota
 from services.usecases.get_job import get_job
 from services.usecases.submit_video import submit_video
 
@@ -26,6 +30,7 @@ router: Final = new_router()
     description="A presenter says a text, a script written from a brief, or recorded speech. Answers 202 with the job "
     "at once; with `Prefer: wait=N` 200 when the job is final within N seconds.",
     operation_id="createVideo",
+    openapi_extensions=needs(Scope.CREATE),
     tags=["videos"],
     responses=outcomes(
         {
@@ -41,6 +46,9 @@ def create_video(
     services, tenant = runtime.services(), caller(router)
 
     def create(job_id: str) -> Response[str]:
+        check_job_quota(
+            tenant, jobs=services.jobs, usage=services.usage, clock=services.clock, settings=services.settings
+        )
         job = submit_video(
             body.to_domain(),
             job_id=job_id,
@@ -50,12 +58,17 @@ def create_video(
             avatars=services.avatars,
             voices=services.voices,
             objects=services.objects,
+            consents=services.consents,
+            audit=services.audit,
             clock=services.clock,
             settings=services.settings,
+            actor=acting_key(router).id,
             callback_url=body.callback_url,
             callback_id=body.callback_id,
             has_language_model=services.language_model is not None,
+            traceparent=tracing.traceparent(),
         )
+        runtime.log_submitted(job)
         return json_answer(job_values(job), status=202, headers={"Location": f"/v1/jobs/{job.id}", "Retry-After": "2"})
 
     def find(job_id: str) -> object:

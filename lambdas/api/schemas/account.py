@@ -6,6 +6,7 @@ from pydantic import Field
 
 from lambdas.api.schemas.base import AnswerBody, Moment
 from lambdas.api.schemas.jobs import CostBody
+from lambdas.api.schemas.keys import ScopeName
 from services.usecases.get_usage import UsageSummary
 
 
@@ -14,8 +15,10 @@ class AccountBody(AnswerBody):
 
     id: str = Field(examples=["tenant_01JDV3M0Q8T2A4B6C8D0E2F4G6"])
     name: str = Field(examples=["Northwind"])
-    webhook_secret: str = Field(
-        description="Verifies callbacks (Standard Webhooks). Keep it as you keep the key.",
+    key_id: str = Field(description="The key of this request.", examples=["key_01JDV3M0Q8T2A4B6C8D0E2F4G6"])
+    scopes: list[ScopeName] = Field(description="What it may do.", examples=[["create", "manage", "read"]])
+    webhook_secret: str | None = Field(
+        description="Verifies callbacks (Standard Webhooks). Keep it as you keep the key; null without scope `manage`.",
         examples=["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"],
     )
 

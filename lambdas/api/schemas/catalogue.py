@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from lambdas.api.schemas.base import AnswerBody, Moment, RequestBody
-from lambdas.api.schemas.videos import UploadId
+from lambdas.api.schemas.videos import ConsentId, UploadId
 from services.ports.catalogue import Avatar, Language, Voice
 
 
@@ -15,11 +15,21 @@ class AvatarRequestBody(RequestBody):
     """An upload to be kept as a presenter."""
 
     model_config = ConfigDict(
-        json_schema_extra={"example": {"name": "Vera, studio", "upload_id": "upload_01JDV3M0Q8T2A4B6C8D0E2F4G6"}}
+        json_schema_extra={
+            "example": {
+                "name": "Vera, studio",
+                "upload_id": "upload_01JDV3M0Q8T2A4B6C8D0E2F4G6",
+                "consent_id": "consent_01JDV3M0Q8T2A4B6C8D0E2F4G6",
+            }
+        }
     )
 
     name: str = Field(min_length=1, max_length=200)
     upload_id: UploadId = Field(description="A picture or short video whose bytes have been sent.")
+    consent_id: ConsentId | None = Field(
+        default=None, description="The consent of the person shown; revoked, the avatar cannot be used any more."
+    )
+    synthetic: bool = Field(default=False, description="Declares that no real person is shown; kept in the audit log.")
 
 
 class AvatarBody(AnswerBody):
@@ -31,6 +41,8 @@ class AvatarBody(AnswerBody):
     built_in: bool = Field(description="Seen by everyone; cannot be deleted.")
     media_type: str = Field(examples=["image/jpeg"])
     licence: str | None = Field(examples=["MIT"])
+    consent_id: str | None = Field(description="The consent under which it was made.")
+    synthetic: bool = Field(description="Declared to show nobody real.")
     preview_url: str = Field(
         description="Reads the picture or video for an hour.",
         examples=["https://media.example/catalogue/…/file.jpg?signature=…"],
@@ -47,6 +59,8 @@ class AvatarBody(AnswerBody):
             built_in=avatar.tenant_id is None,
             media_type=avatar.media_type,
             licence=avatar.licence,
+            consent_id=avatar.consent_id,
+            synthetic=avatar.synthetic,
             preview_url=preview_url,
             created_at=avatar.created_at,
         )

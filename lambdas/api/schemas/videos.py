@@ -12,7 +12,9 @@ from services.domain.video import (
     Aspect,
     Background,
     BackgroundKind,
+    Disclosure,
     FrameSettings,
+    LabelCorner,
     Presenter,
     SpokenAudio,
     SpokenText,
@@ -25,13 +27,30 @@ AvatarId = Annotated[str, Field(pattern=r"^avatar_[0-9A-Z]{26}$", examples=["ava
 UploadId = Annotated[str, Field(pattern=r"^upload_[0-9A-Z]{26}$", examples=["upload_01JDV3M0Q8T2A4B6C8D0E2F4G6"])]
 
 
-class PresenterBody(RequestBody):
-    """Who is seen: an avatar or an upload, exactly one."""
+ConsentId = Annotated[str, Field(pattern=r"^consent_[0-9A-Z]{26}$", examples=["consent_01JDV3M0Q8T2A4B6C8D0E2F4G6"])]
+SourceUrl = Annotated[str, Field(max_length=2048, examples=["https://media.client.example/presenter.jpg"])]
 
-    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["avatar_id"]}, {"required": ["upload_id"]}]})
+
+class PresenterBody(RequestBody):
+    """Who is seen: an avatar, an upload or a file elsewhere, exactly one.
+
+    What shows a person needs that person's consent (`consent_id`), or the declaration that no real person is shown
+    (`synthetic`); built-in avatars, and avatars made under either, need none here.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "oneOf": [{"required": ["avatar_id"]}, {"required": ["upload_id"]}, {"required": ["source_url"]}]
+        }
+    )
 
     avatar_id: AvatarId | None = Field(default=None, description="A presenter of `GET /v1/avatars`.")
     upload_id: UploadId | None = Field(default=None, description="A picture or short video of a person.")
+    source_url: SourceUrl | None = Field(
+        default=None, description="Such a file, read from a public address when the job is prepared."
+    )
+    consent_id: ConsentId | None = Field(default=None, description="The consent of the person shown.")
+    synthetic: bool = Field(default=False, description="Declares that no real person is shown; kept in the audit log.")
     face: Literal["largest"] | Annotated[int, Field(ge=0, le=1000)] = Field(
         default="largest",
         description="Which face speaks, where there are several: the largest, or its index from left.",
@@ -47,6 +66,7 @@ class SpeechBody(RequestBody):
                 {"required": ["text", "voice"]},
                 {"required": ["brief", "voice"]},
                 {"required": ["audio_upload_id"]},
+                {"required": ["audio_source_url"]},
             ]
         }
     )
@@ -54,6 +74,9 @@ class SpeechBody(RequestBody):
     text: str | None = Field(default=None, min_length=1, description="The words, in the voice's language.")
     brief: BriefBody | None = Field(default=None, description="Facts from which a script is written.")
     audio_upload_id: UploadId | None = Field(default=None, description="Recorded speech, sound or video.")
+    audio_source_url: SourceUrl | None = Field(
+        default=None, description="Such a recording, read from a public address when the job is prepared."
+    )
     transcript: str | None = Field(
         default=None, min_length=1, description="The words of the recording: better lips and subtitles."
     )
@@ -62,24 +85,32 @@ class SpeechBody(RequestBody):
 
     @model_validator(mode="after")
     def _one_kind(self) -> SpeechBody:
-        given = [name for name in ("text", "brief", "audio_upload_id") if getattr(self, name) is not None]
+        given = [
+            name for name in ("text", "brief", "audio_upload_id", "audio_source_url") if getattr(self, name) is not None
+        ]
         if len(given) != 1:
             raise ValueError(
-                f"Of text, brief and audio_upload_id exactly one is needed; given: {' and '.join(given) or 'none'}."
+                "Of text, brief, audio_upload_id and audio_source_url exactly one is needed; given: "
+                f"{' and '.join(given) or 'none'}."
             )
-        recorded = self.audio_upload_id is not None
+        recorded = given[0].startswith("audio")
         if recorded and self.voice is not None:
-            raise ValueError("voice is not used with audio_upload_id.")
+            raise ValueError(f"voice is not used with {given[0]}.")
         if not recorded and self.voice is None:
             raise ValueError(f"voice is needed with {given[0]}.")
         if not recorded and self.transcript is not None:
-            raise ValueError("transcript is only for audio_upload_id.")
+            raise ValueError("transcript is only for audio_upload_id and audio_source_url.")
         return self
 
     def to_domain(self) -> SpokenText | SpokenAudio:
         """The speech as the job takes it."""
-        if self.audio_upload_id is not None:
-            return SpokenAudio(upload_id=self.audio_upload_id, transcript=self.transcript, language=self.language)
+        if self.audio_upload_id is not None or self.audio_source_url is not None:
+            return SpokenAudio(
+                upload_id=self.audio_upload_id,
+                source_url=self.audio_source_url,
+                transcript=self.transcript,
+                language=self.language,
+            )
         if self.voice is None:
             raise AssertionError("validated above")
         return SpokenText(
@@ -108,6 +139,20 @@ class BackgroundBody(RequestBody):
         default=None, pattern=r"^#[0-9a-fA-F]{6}$", description="For kind `color`.", examples=["#f4f1ea"]
     )
     upload_id: UploadId | None = Field(default=None, description="For kind `image`: a picture.")
+    source_url: SourceUrl | None = Field(default=None, description="For kind `image`: a picture at a public address.")
+
+
+class DisclosureBody(RequestBody):
+    """How the video shows that AI made it. The metadata label and the Content Credentials are always there."""
+
+    visible_label: bool = Field(
+        default=True,
+        description="Words in every frame, in the video's language. Turning them off is recorded, and leaves it to you "
+        "to tell viewers, as law in the EU, China, Korea, India and elsewhere asks.",
+    )
+    corner: Literal["top_left", "top_right", "bottom_left", "bottom_right"] | None = Field(
+        default=None, description="Where they are wanted; another corner is taken when a face is there. Null chooses."
+    )
 
 
 _EXAMPLE: dict[str, Any] = {
@@ -132,6 +177,7 @@ class VideoBody(RequestBody):
     subtitles: Literal["burn", "file", "none"] = Field(
         default="file", description="Drawn into the picture (and as files), as SRT and VTT files, or none."
     )
+    disclosure: DisclosureBody = Field(default_factory=DisclosureBody)
     seed: int = Field(default=0, ge=0, le=2**53 - 1, description="Fixes head motion and blinks.")
     callback_url: str | None = Field(
         default=None, max_length=2000, description="Where the job's end is told (Standard Webhooks)."
@@ -145,6 +191,9 @@ class VideoBody(RequestBody):
             presenter=Presenter(
                 avatar_id=presenter.avatar_id,
                 upload_id=presenter.upload_id,
+                source_url=presenter.source_url,
+                consent_id=presenter.consent_id,
+                synthetic=presenter.synthetic,
                 face=None if presenter.face == "largest" else presenter.face,
             ),
             speech=self.speech.to_domain(),
@@ -153,7 +202,12 @@ class VideoBody(RequestBody):
                 kind=BackgroundKind(self.background.kind),
                 color=self.background.color,
                 upload_id=self.background.upload_id,
+                source_url=self.background.source_url,
             ),
             subtitles=SubtitleMode(self.subtitles),
+            disclosure=Disclosure(
+                visible_label=self.disclosure.visible_label,
+                corner=None if self.disclosure.corner is None else LabelCorner(self.disclosure.corner),
+            ),
             seed=self.seed,
         )

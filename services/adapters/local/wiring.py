@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from services.adapters.http.fetcher import HttpFetcher
 from services.adapters.local.audit import SqliteAuditLog
 from services.adapters.local.avatars import SqliteAvatarCatalogue
 from services.adapters.local.batches import SqliteBatchStore
@@ -15,6 +16,7 @@ from services.adapters.local.clock import SystemClock
 from services.adapters.local.consents import SqliteConsentStore
 from services.adapters.local.deliveries import SqliteDeliveryLog
 from services.adapters.local.engine import SqliteEngine
+from services.adapters.local.erasure import SqliteErasure
 from services.adapters.local.idempotency import SqliteIdempotencyStore
 from services.adapters.local.jobs import SqliteJobStore
 from services.adapters.local.links import LinkSigner
@@ -67,6 +69,8 @@ def adapters(settings: Settings, parts: Mapping[str, Any]) -> Mapping[str, Calla
         "consents": lambda: SqliteConsentStore(state / "consents.sqlite"),
         "audit": lambda: SqliteAuditLog(state / "audit.sqlite"),
         "rates": MemoryRateLimiter,
+        "erasure": lambda: SqliteErasure(state),
+        "fetcher": lambda: HttpFetcher(allow_private=settings.allow_private_callbacks),
         "webhook_sender": lambda: HttpWebhookSender(allow_private=settings.allow_private_callbacks),
     }
 

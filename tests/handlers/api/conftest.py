@@ -39,13 +39,13 @@ def world() -> Iterator[World]:
 @pytest.fixture
 def api(world: World) -> Gateway:
     """The API as a tenant calls it."""
-    return Gateway(issue_key(TENANT, tenants=world.tenants, clock=world.clock).secret)
+    return Gateway(issue_key(TENANT, tenants=world.tenants, audit=world.audit, clock=world.clock).secret)
 
 
 @pytest.fixture
 def other_api(world: World) -> Gateway:
     """The API as another tenant calls it."""
-    return Gateway(issue_key(OTHER_TENANT, tenants=world.tenants, clock=world.clock).secret)
+    return Gateway(issue_key(OTHER_TENANT, tenants=world.tenants, audit=world.audit, clock=world.clock).secret)
 
 
 @pytest.fixture

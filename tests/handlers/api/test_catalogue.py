@@ -12,7 +12,7 @@ from tests.handlers.api.conftest import AVATAR_ID
 
 def test_upload_becomes_an_avatar_with_its_own_copy(world, api):
     upload_id = world.upload("image/png")
-    answer = api.post("/v1/avatars", {"name": "小明", "upload_id": upload_id})
+    answer = api.post("/v1/avatars", {"name": "小明", "upload_id": upload_id, "synthetic": True})
     assert answer.status == 201
     AvatarBody.model_validate(answer.body)
     avatar_id = answer.body["id"]
@@ -36,29 +36,33 @@ def test_upload_becomes_an_avatar_with_its_own_copy(world, api):
 )
 def test_upload_that_cannot_be_an_avatar_is_refused(world, api, media_type, data, code):
     upload_id = world.upload(media_type, data)
-    assert api.post("/v1/avatars", {"name": "x", "upload_id": upload_id}).problem == (422, code, "upload_id")
+    assert api.post("/v1/avatars", {"name": "x", "upload_id": upload_id, "synthetic": True}).problem == (
+        422,
+        code,
+        "upload_id",
+    )
 
 
 @pytest.mark.parametrize("name", ["Vera\x1b[2J", "Vera\nTom", "Vera\x00", "Ve\tra", "\x9bVera", "Vera\u2028Tom"])
 def test_avatar_with_a_control_character_in_its_name_is_refused(world, api, name):
-    answer = api.post("/v1/avatars", {"name": name, "upload_id": world.upload()})
+    answer = api.post("/v1/avatars", {"name": name, "upload_id": world.upload(), "synthetic": True})
     assert answer.problem == (422, "control_character", "name")
     assert len(api.get("/v1/avatars").body["items"]) == 1
 
 
 def test_picture_of_another_format_than_announced_is_still_a_picture(world, api):
     upload_id = world.upload("image/png", STARTS["image/webp"])
-    assert api.post("/v1/avatars", {"name": "x", "upload_id": upload_id}).status == 201
+    assert api.post("/v1/avatars", {"name": "x", "upload_id": upload_id, "synthetic": True}).status == 201
 
 
 def test_upload_of_another_tenant_cannot_become_an_avatar(world, other_api):
     upload_id = world.upload()
-    answer = other_api.post("/v1/avatars", {"name": "x", "upload_id": upload_id})
+    answer = other_api.post("/v1/avatars", {"name": "x", "upload_id": upload_id, "synthetic": True})
     assert answer.problem == (422, "upload_not_found", "upload_id")
 
 
 def test_avatars_of_others_do_not_exist(world, api, other_api):
-    made = api.post("/v1/avatars", {"name": "x", "upload_id": world.upload()}).body
+    made = api.post("/v1/avatars", {"name": "x", "upload_id": world.upload(), "synthetic": True}).body
     assert {one["id"] for one in api.get("/v1/avatars").body["items"]} == {made["id"], AVATAR_ID}
     assert {one["id"] for one in other_api.get("/v1/avatars").body["items"]} == {AVATAR_ID}
     assert other_api.get(f"/v1/avatars/{made['id']}").problem == (404, "avatar_not_found", None)
@@ -67,7 +71,7 @@ def test_avatars_of_others_do_not_exist(world, api, other_api):
 
 
 def test_deleted_avatar_is_gone_with_its_file(world, api):
-    made = api.post("/v1/avatars", {"name": "x", "upload_id": world.upload()}).body
+    made = api.post("/v1/avatars", {"name": "x", "upload_id": world.upload(), "synthetic": True}).body
     assert api.delete(f"/v1/avatars/{made['id']}").status == 204
     assert api.get(f"/v1/avatars/{made['id']}").status == 404
     assert not [key for key in world.objects.stored_keys() if made["id"] in key]
@@ -82,7 +86,7 @@ def test_built_in_avatar_is_read_but_not_deleted(api):
 
 def test_avatars_page(world, api):
     for _ in range(3):
-        api.post("/v1/avatars", {"name": "x", "upload_id": world.upload()})
+        api.post("/v1/avatars", {"name": "x", "upload_id": world.upload(), "synthetic": True})
     first = api.get("/v1/avatars?limit=3").body
     AvatarsBody.model_validate(first)
     second = api.get(f"/v1/avatars?limit=3&cursor={first['next_cursor']}").body

@@ -15,7 +15,7 @@ def test_callers_at_once_are_never_mixed_up(world):
         tenant = make_tenant(f"tenant_{number:026d}")
         world.tenants.add(tenant)
         job = world.submit(tenant_id=tenant.id)
-        key = issue_key(tenant.id, tenants=world.tenants, clock=world.clock)
+        key = issue_key(tenant.id, tenants=world.tenants, audit=world.audit, clock=world.clock)
         gateways[job.id] = Gateway(key.secret)
 
     def ask(number: int) -> None:

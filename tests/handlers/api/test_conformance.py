@@ -31,8 +31,8 @@ def stack(tmp_path_factory):
     """The OpenAPI document of a running API, and a key for it."""
     state_dir = tmp_path_factory.mktemp("state")
     services = bootstrap(Settings(state_dir=state_dir), voices=FakeVoiceCatalogue())
-    tenant = create_tenant("Acme", tenants=services.tenants, clock=services.clock)
-    key = issue_key(tenant.id, tenants=services.tenants, clock=services.clock)
+    tenant = create_tenant("Acme", tenants=services.tenants, audit=services.audit, clock=services.clock)
+    key = issue_key(tenant.id, tenants=services.tenants, audit=services.audit, clock=services.clock)
     app = build_app(services, load(TEMPLATE))
     schema = schemathesis.openapi.from_asgi("/v1/openapi.json", app)
     schema.key = key.secret

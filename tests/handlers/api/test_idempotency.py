@@ -158,7 +158,7 @@ def test_repeat_of_a_request_whose_job_was_deleted_is_told_so(world, api, video)
 
 
 def test_repeat_of_a_request_whose_avatar_was_deleted_is_told_so(world, api):
-    body = {"name": "Vera", "upload_id": world.upload()}
+    body = {"name": "Vera", "upload_id": world.upload(), "synthetic": True}
     made = api.post("/v1/avatars", body, headers=KEY).body
     assert api.post("/v1/avatars", body, headers=KEY).body["id"] == made["id"]
     api.delete(f"/v1/avatars/{made['id']}")

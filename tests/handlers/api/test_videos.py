@@ -37,7 +37,7 @@ def test_defaults_are_the_documented_ones(world, api, video):
 def test_every_field_reaches_the_job(world, api):
     picture, backdrop = world.upload("image/png"), world.upload("image/jpeg")
     body = {
-        "presenter": {"upload_id": picture, "face": 2},
+        "presenter": {"upload_id": picture, "face": 2, "synthetic": True},
         "speech": {
             "brief": {
                 "product": "Aurora",
@@ -172,7 +172,7 @@ def test_refused_request_makes_no_job(world, api, video):
 
 def test_upload_of_another_tenant_is_not_found(world, api, video):
     foreign = world.upload(tenant_id="tenant_01JYYYYYYYYYYYYYYYYYYYYYYY")
-    assert api.post("/v1/videos", {**video, "presenter": {"upload_id": foreign}}).problem == (
+    assert api.post("/v1/videos", {**video, "presenter": {"upload_id": foreign, "synthetic": True}}).problem == (
         422,
         "upload_not_found",
         "presenter.upload_id",

@@ -13,7 +13,17 @@ from tests.fakes.world import CALLBACK_URL, OTHER_TENANT, TENANT, World
 
 
 def delete(world: World, job_id: str, tenant_id: str = TENANT) -> None:
-    delete_job(job_id, tenant_id=tenant_id, jobs=world.jobs, objects=world.objects, usage=world.usage)
+    delete_job(
+        job_id,
+        tenant_id=tenant_id,
+        actor="key_1",
+        jobs=world.jobs,
+        objects=world.objects,
+        usage=world.usage,
+        deliveries=world.deliveries,
+        audit=world.audit,
+        clock=world.clock,
+    )
 
 
 def test_queued_job_is_canceled_at_once(world):

@@ -186,7 +186,17 @@ def test_canceled_job_ignores_late_engine_result(world):
 def test_answer_for_a_deleted_job_leaves_no_objects(world):
     job = world.start()
     world.cancel(job.id)
-    delete_job(job.id, tenant_id=TENANT, jobs=world.jobs, objects=world.objects, usage=world.usage)
+    delete_job(
+        job.id,
+        tenant_id=TENANT,
+        actor="key_1",
+        jobs=world.jobs,
+        objects=world.objects,
+        usage=world.usage,
+        deliveries=world.deliveries,
+        audit=world.audit,
+        clock=world.clock,
+    )
     assert world.complete(world.answer(job)) is None
     assert not any(job.id in key for key in world.objects.stored_keys())
 

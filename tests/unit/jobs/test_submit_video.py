@@ -43,8 +43,11 @@ def submit(world: World, request: VideoRequest, **more: Any):
         "avatars": world.avatars,
         "voices": world.voices,
         "objects": world.objects,
+        "consents": world.consents,
+        "audit": world.audit,
         "clock": world.clock,
         "settings": world.settings,
+        "actor": "key_1",
     }
     return submit_video(request, **{**arguments, **more})
 
@@ -52,7 +55,7 @@ def submit(world: World, request: VideoRequest, **more: Any):
 @pytest.fixture
 def request_1(world: World) -> VideoRequest:
     speech = SpokenText(voice=VOICE, text="Hello.")
-    return VideoRequest(presenter=Presenter(upload_id=world.upload()), speech=speech)
+    return VideoRequest(presenter=Presenter(upload_id=world.upload(), synthetic=True), speech=speech)
 
 
 def refusal(world: World, request: VideoRequest, **more: Any) -> SpokesmodelError:
@@ -78,7 +81,7 @@ def test_same_id_again_answers_the_job_there_is(world, request_1):
     with pytest.raises(Conflict):
         submit(
             world,
-            replace(request_1, presenter=Presenter(upload_id=world.upload(tenant_id=OTHER_TENANT))),
+            replace(request_1, presenter=Presenter(upload_id=world.upload(tenant_id=OTHER_TENANT), synthetic=True)),
             job_id=job_id,
             tenant_id=OTHER_TENANT,
         )
@@ -308,7 +311,7 @@ def test_avatar_of_another_tenant_is_not_found(world, request_1):
 
 def upload_changes(upload_id: str) -> list[tuple[dict[str, Any], str]]:
     return [
-        ({"presenter": Presenter(upload_id=upload_id)}, "presenter.upload_id"),
+        ({"presenter": Presenter(upload_id=upload_id, synthetic=True)}, "presenter.upload_id"),
         ({"speech": SpokenAudio(upload_id=upload_id)}, "speech.audio_upload_id"),
         ({"background": Background(kind=BackgroundKind.IMAGE, upload_id=upload_id)}, "background.upload_id"),
     ]
@@ -341,7 +344,7 @@ def test_sound_may_come_in_any_container_but_a_picture_is_no_sound(world, reques
 
 
 def test_refusal_names_the_file_as_the_client_named_it(world, request_1):
-    error = refusal(world, replace(request_1, presenter=Presenter(upload_id=world.upload(data=b""))))
+    error = refusal(world, replace(request_1, presenter=Presenter(upload_id=world.upload(data=b""), synthetic=True)))
     assert 'my "file" 图.png' in error.detail
 
 

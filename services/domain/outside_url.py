@@ -1,4 +1,4 @@
-"""Which addresses the product calls back: never ones inside its own network."""
+"""Which addresses the product calls back or reads from: never ones inside its own network."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _AZURE_PLATFORM: Final = IPv4Address("168.63.129.16")  # a public number that an
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallbackUrl:
+class OutsideUrl:
     """The parts of a URL that may be called. ``host`` is a name or an address, without brackets."""
 
     url: str
@@ -32,36 +32,53 @@ class CallbackUrl:
     port: int
 
 
-def parse_callback_url(url: str, *, allow_private: bool) -> CallbackUrl:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UrlPurpose:
+    """What a URL is for: how it is called in a refusal, and that refusal's code and request field."""
+
+    name: str
+    code: str
+    param: str
+
+    def refusal(self, reason: str) -> ContentRejected:
+        """The error that says why such a URL is not called; it names no part of the URL."""
+        return ContentRejected(f"The {self.name} is refused: {reason}.", code=self.code, param=self.param)
+
+
+CALLBACK: Final = UrlPurpose(name="callback URL", code="callback_url_refused", param="callback_url")
+SOURCE: Final = UrlPurpose(name="source URL", code="source_url_refused", param="source_url")
+
+
+def parse_outside_url(url: str, *, allow_private: bool, purpose: UrlPurpose) -> OutsideUrl:
     """The parts of ``url``.
 
-    A name's addresses are not looked up here: the sender checks the address that it connects to.
+    A name's addresses are not looked up here: whoever connects checks the address that it connects to.
 
     Raises:
-        ContentRejected: ``callback_url_refused``, saying why.
+        ContentRejected: ``callback_url_refused`` or ``source_url_refused``, saying why.
     """
     if len(url) > _MAX_LENGTH:
-        raise _refused(f"it has {len(url)} characters; the limit is {_MAX_LENGTH}")
+        raise purpose.refusal(f"it has {len(url)} characters; the limit is {_MAX_LENGTH}")
     if any(character <= " " or character == "\x7f" or character == "\\" for character in url):
-        raise _refused("it contains spaces, control characters or backslashes")
+        raise purpose.refusal("it contains spaces, control characters or backslashes")
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError as error:
-        raise _refused("it cannot be parsed") from error
+        raise purpose.refusal("it cannot be parsed") from error
     if parts.scheme not in ("https", "http"):
-        raise _refused("its scheme is neither https nor http")
+        raise purpose.refusal("its scheme is neither https nor http")
     if not host:
-        raise _refused("it has no host")
+        raise purpose.refusal("it has no host")
     if parts.username is not None or parts.password is not None:
-        raise _refused("it carries a user name or password")
+        raise purpose.refusal("it carries a user name or password")
     name = _plain(host)
     if not name:
-        raise _refused("it has no host")
+        raise purpose.refusal("it has no host")
     address = _address_of(name)
     if not allow_private and (name == "localhost" or name.endswith(".localhost") or not _is_callable(address)):
-        raise _refused("it points into a private network or at this machine")
-    return CallbackUrl(url=url, scheme=parts.scheme, host=host, port=port or (443 if parts.scheme == "https" else 80))
+        raise purpose.refusal("it points into a private network or at this machine")
+    return OutsideUrl(url=url, scheme=parts.scheme, host=host, port=port or (443 if parts.scheme == "https" else 80))
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
@@ -96,7 +113,3 @@ def _address_of(name: str) -> IPv4Address | IPv6Address | None:
 
 def _is_callable(address: IPv4Address | IPv6Address | None) -> bool:
     return address is None or is_public(address)
-
-
-def _refused(reason: str) -> ContentRejected:
-    return ContentRejected(f"The callback URL is refused: {reason}.", code="callback_url_refused", param="callback_url")

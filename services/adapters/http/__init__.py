@@ -1,0 +1,1 @@
+"""Calling and reading URLs that strangers named. Every connection goes through ``guard``; nothing else may connect."""

@@ -1,0 +1,103 @@
+"""Delete what shows a person: by the subject of the consents under which it was made."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+from services.domain.errors import Conflict, NotFound
+from services.usecases.cancel_job import cancel_job
+from services.usecases.delete_job import delete_job
+from services.usecases.record_act import record_act
+from services.usecases.register_consent import check_subject
+from services.usecases.stores import Stores
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletedSubject:
+    """How much was deleted by this call; one that goes on after an interruption counts the rest."""
+
+    num_consents: int
+    num_avatars: int
+    num_uploads: int
+    num_jobs: int
+
+
+def delete_subject(subject: str, *, tenant_id: str, actor: str, stores: Stores) -> DeletedSubject:
+    """Delete avatars, uploads, jobs with results, then the consents and their evidence.
+
+    Each consent is revoked first, so that nothing new is made under it meanwhile, and removed last, so that a call
+    that was interrupted can be made again. The audit log keeps that there was a consent and that it was deleted, by
+    ids alone; usage stays on the bill.
+
+    Raises:
+        InvalidRequest: ``malformed_subject``.
+    """
+    subject = check_subject(subject)
+    counts = {"consent": 0, "avatar": 0, "upload": 0, "job": 0}
+    while consents := stores.consents.list(tenant_id, subject=subject).items:
+        for consent in consents:
+            stores.consents.revoke(tenant_id, consent.id, stores.clock.now())
+            done: set[str] = set()
+            while left := set(stores.consents.uses(consent.id)) - done:
+                for used_by in sorted(left):
+                    kind = used_by.partition("_")[0]
+                    counts[kind] += _delete(kind, used_by, tenant_id=tenant_id, actor=actor, stores=stores)
+                done |= left
+            stores.objects.delete_owner(tenant_id, consent.id)
+            stores.consents.delete(tenant_id, consent.id)
+            counts["consent"] += 1
+            record_act(
+                "consent.deleted",
+                consent.id,
+                tenant_id=tenant_id,
+                actor=actor,
+                audit=stores.audit,
+                clock=stores.clock,
+                details={"num_uses": str(len(done))},
+            )
+    if stores.erasure is not None:
+        stores.erasure.finish()
+    return DeletedSubject(
+        num_consents=counts["consent"],
+        num_avatars=counts["avatar"],
+        num_uploads=counts["upload"],
+        num_jobs=counts["job"],
+    )
+
+
+def _delete(kind: str, thing_id: str, *, tenant_id: str, actor: str, stores: Stores) -> bool:
+    """Whether there was something left of it."""
+    if kind == "job":
+        return _delete_job(thing_id, tenant_id=tenant_id, actor=actor, stores=stores)
+    if kind == "avatar":
+        stores.avatars.delete(tenant_id, thing_id)
+    else:
+        stores.uploads.delete(tenant_id, thing_id)
+    num_objects = stores.objects.delete_owner(tenant_id, thing_id)
+    if num_objects:
+        record_act(
+            f"{kind}.deleted", thing_id, tenant_id=tenant_id, actor=actor, audit=stores.audit, clock=stores.clock
+        )
+    return num_objects > 0
+
+
+def _delete_job(job_id: str, *, tenant_id: str, actor: str, stores: Stores) -> bool:
+    try:
+        with suppress(Conflict):  # it has ended already
+            cancel_job(job_id, tenant_id=tenant_id, jobs=stores.jobs, objects=stores.objects, clock=stores.clock)
+        delete_job(
+            job_id,
+            tenant_id=tenant_id,
+            actor=actor,
+            jobs=stores.jobs,
+            objects=stores.objects,
+            usage=stores.usage,
+            deliveries=stores.deliveries,
+            audit=stores.audit,
+            clock=stores.clock,
+        )
+    except NotFound:
+        stores.objects.delete_owner(tenant_id, job_id)
+        return False
+    return True
