@@ -31,6 +31,7 @@ _TYPES: Final = {
     "M4A": "audio/mp4",
     "WebM or Matroska": "video/webm",
 }
+_MANIFEST: Final = "manifest"
 _UNTRUSTED: Final = "signingCredential.untrusted"
 # C2PA 2.4, "Validation status codes": the part that a failure is about.
 _PARTS: Final = (
@@ -81,6 +82,11 @@ class CredentialReport:
     issuer: str | None = None
     created_at: str | None = None
     timestamped_at: str | None = None
+
+    @property
+    def has_no_manifest(self) -> bool:
+        """Whether not even a broken manifest could be read."""
+        return any(problem.part == _MANIFEST for problem in self.problems) and self.generator is None
 
     @property
     def is_intact(self) -> bool:
@@ -134,9 +140,10 @@ def inspect_file(path: Path, *, trust_anchors: str = "") -> ProvenanceReport:
     try:
         label = _label(path, media_type)
     except ContentRejected:
-        if credentials.state is CredentialState.MISSING:
+        # Of a damaged file whose manifest can be read, the manifest says what is wrong.
+        if credentials.state is CredentialState.MISSING or credentials.has_no_manifest:
             raise
-        label = LabelReport()  # of a damaged file, its credentials say what is wrong
+        label = LabelReport()
     return ProvenanceReport(media_type=media_type, credentials=credentials, label=label)
 
 
@@ -171,7 +178,7 @@ def _credentials(path: Path, media_type: str, trust_anchors: str) -> CredentialR
         return CredentialReport(state=CredentialState.MISSING)
     except c2pa.C2paError as error:
         # A manifest is there, or its remains: which is no answer to "is this the file that was signed".
-        problem = Problem(code=type(error).__name__, part="manifest")
+        problem = Problem(code=type(error).__name__, part=_MANIFEST)
         return CredentialReport(state=CredentialState.INVALID, problems=(problem,))
 
 
@@ -213,7 +220,7 @@ def _state(validation_state: str | None, problems: tuple[Problem, ...]) -> Crede
 
 
 def _part(code: str) -> str:
-    return next((part for start, part in _PARTS if code.startswith(start)), "manifest")
+    return next((part for start, part in _PARTS if code.startswith(start)), _MANIFEST)
 
 
 def _label(path: Path, media_type: str) -> LabelReport:

@@ -1,0 +1,1 @@
+"""Marks, Content Credentials and their reader, on small files made here."""
