@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from spokesmodel.cli import catalogue, demo, doctor, script, serve, verify, video
+from spokesmodel.cli import admin, catalogue, consents, demo, doctor, script, serve, verify, video
 from spokesmodel.cli.output import EXIT_CODES_HELP
 
 app = typer.Typer(
@@ -24,6 +24,8 @@ app.command("serve")(serve.serve)
 app.command("verify")(verify.verify)
 app.command("doctor")(doctor.doctor)
 app.command("demo")(demo.demo)
+app.add_typer(consents.app, name="consents")
+app.add_typer(admin.app, name="admin")
 
 
 def _print_version(wanted: bool) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from services.domain.errors import InvalidRequest
-from services.domain.video import Aspect, SubtitleMode
+from services.domain.video import Aspect, LabelCorner, SubtitleMode
 from spokesmodel.cli.backend import StateDir, backend, run_job
 from spokesmodel.cli.film_files import beside, refuse_foreign, refuse_inputs, save_outputs
 from spokesmodel.cli.output import AsJson, print_json, told_errors
@@ -64,6 +64,19 @@ def video(
     subtitles: Annotated[SubtitleMode, typer.Option(help="In the picture and as files, as files, or none.")] = (
         SubtitleMode.FILE
     ),
+    label: Annotated[
+        bool, typer.Option("--label/--no-label", help="Words in the picture that say that AI made it.")
+    ] = True,
+    label_corner: Annotated[
+        LabelCorner | None, typer.Option(help="Where they are wanted. [default: where no face is]", show_default=False)
+    ] = None,
+    consent: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="The consent of the person in the picture (`spokesmodel consents`)."),
+    ] = None,
+    synthetic: Annotated[
+        bool, typer.Option("--synthetic", help="Declare that the picture shows no real person; kept in the audit log.")
+    ] = False,
     face: Annotated[str, typer.Option(help="largest, or the index of the face from the left.")] = "largest",
     seed: Annotated[int, typer.Option(help="Fixes head motion and blinks.")] = 0,
     state_dir: StateDir = None,
@@ -102,10 +115,13 @@ def video(
             "speech": speech,
             "frame": {"aspect": aspect.value, "fps": int(fps.value), **({"height_px": height} if height else {})},
             "subtitles": subtitles.value,
+            "disclosure": {"visible_label": label, "corner": label_corner.value if label_corner else None},
             "seed": seed,
         }
         with backend(state_dir) as client:
-            body["presenter"] = {**presenter_of(client, portrait), "face": _face(face)}
+            presenter = presenter_of(client, portrait)
+            right = {**({"consent_id": consent} if consent else {}), **({"synthetic": True} if synthetic else {})}
+            body["presenter"] = {**presenter, **right, "face": _face(face)}
             body["background"] = _background(client, background)
             if audio is not None:
                 speech["audio_upload_id"] = client.upload(audio, fallback_type="audio/wav")

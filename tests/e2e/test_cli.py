@@ -81,7 +81,17 @@ def test_text_and_portrait_from_files_with_any_name(tmp_path: Path) -> None:
     text.write_text("From a file.", encoding="utf-8")
     out = tmp_path / "out.mp4"
     run = spokesmodel(
-        "video", "--portrait", str(portrait), "--text", str(text), "--subtitles", "none", *QUICK, "--out", str(out)
+        "video",
+        "--portrait",
+        str(portrait),
+        "--synthetic",
+        "--text",
+        str(text),
+        "--subtitles",
+        "none",
+        *QUICK,
+        "--out",
+        str(out),
     )
     assert run.returncode == 0, run.stderr
     assert str(out) in run.stdout
@@ -113,7 +123,9 @@ def test_wrong_usage_and_wrong_content_have_their_status_and_code(
 def test_picture_without_a_face_is_rejected_with_its_code(tmp_path: Path) -> None:
     picture = tmp_path / "nothing.png"
     picture.write_bytes(plain_png(300, 300))
-    run = spokesmodel("video", "--portrait", str(picture), "--text", "Hi.", "--out", str(tmp_path / "out.mp4"))
+    run = spokesmodel(
+        "video", "--portrait", str(picture), "--synthetic", "--text", "Hi.", "--out", str(tmp_path / "out.mp4")
+    )
     assert run.returncode == 3
     assert "code: face_not_found" in run.stderr
     assert not (tmp_path / "out.mp4").exists()
@@ -124,7 +136,7 @@ def test_missing_weights_are_unavailable(tmp_path: Path) -> None:
     picture = tmp_path / "nothing.png"
     picture.write_bytes(plain_png(300, 300))
     run = spokesmodel(
-        "video", "--portrait", str(picture), "--text", "Hi.", "--out", out, "--json",
+        "video", "--portrait", str(picture), "--synthetic", "--text", "Hi.", "--out", out, "--json",
         SPOKESMODEL_WEIGHTS_DIR=str(tmp_path / "empty"),
     )  # fmt: skip
     assert (run.returncode, error_of(run)["code"]) == (5, "weights_missing"), run.stderr

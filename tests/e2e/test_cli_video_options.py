@@ -58,7 +58,7 @@ def test_recording_with_its_words_burnt_in_an_upright_film(tmp_path: Path) -> No
     text = "Please buy more apples today."
     speech = synthesizer("en-us").synthesize(text, VoiceSettings(voice_id="en-us"))
     sound = write_sound(tmp_path / "录音.wav", speech.samples.astype(float), speech.sample_rate_hz)
-    common = ("--portrait", str(weights.path("avatar-tom")), "--audio", str(sound), "--transcript", text)
+    common = ("--portrait", str(weights.path("avatar-tom")), "--synthetic", "--audio", str(sound), "--transcript", text)
     shape = ("--aspect", "9:16", "--height", "480", "--fps", "30")
     facts = made(tmp_path / "burnt.mp4", *common, *shape, "--subtitles", "burn")["facts"]
     made(tmp_path / "bare.mp4", *common, *shape, "--subtitles", "none")

@@ -104,7 +104,7 @@ def test_picture_without_a_face_fails_by_name_and_is_not_charged(client: Client,
     picture = tmp_path / 'Wiese "und" Himmel 草地.png'
     picture.write_bytes(plain_png(400, 400))
     upload_id = client.upload(picture, fallback_type="image/png")
-    job = client.wait(client.post("/v1/videos", video(presenter={"upload_id": upload_id}))["id"])
+    job = client.wait(client.post("/v1/videos", video(presenter={"upload_id": upload_id, "synthetic": True}))["id"])
     assert job["state"] == "failed"
     assert job["failure"]["code"] == "face_not_found"
     assert job["result"] is None
