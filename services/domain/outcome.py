@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from services.domain.engine import Failure
+from services.domain.errors import Conflict
 from services.domain.job import Job, JobState, JobStep, Progress
 from services.domain.retry import backoff_s
 
@@ -32,6 +33,28 @@ def fail_or_retry(job: Job, failure: Failure, *, now: datetime, max_attempts: in
         step=JobStep.DISPATCH,
         now=now,
         available_at=now + timedelta(seconds=backoff_s(job.attempt)),
+        deadline_at=None,
+        progress=Progress(),
+    )
+
+
+def reopen(job: Job, *, step: JobStep, now: datetime) -> Job:
+    """A failed ``job`` waiting again, by an operator's act: the one way out of a final state.
+
+    Raises:
+        Conflict: ``illegal_transition``.
+    """
+    if job.state is not JobState.FAILED:
+        raise Conflict(f"Job {job.id} is {job.state} and cannot be reopened.", code="illegal_transition")
+    return replace(
+        job,
+        state=JobState.QUEUED,
+        step=step,
+        step_tries=0,
+        updated_at=now,
+        available_at=now,
+        finished_at=None,
+        failure=None,
         deadline_at=None,
         progress=Progress(),
     )

@@ -37,11 +37,13 @@ def _routes() -> list[str]:
 
 
 def _commands() -> list[str]:
-    group = typer.main.get_command(app)
-    return sorted(
-        f"command {name} {' '.join(sorted(option for param in command.params for option in param.opts))}"
-        for name, command in group.commands.items()  # type: ignore[attr-defined]
-    )
+    return sorted(_commands_below(typer.main.get_command(app), ""))
+
+
+def _commands_below(command: Any, path: str) -> list[str]:
+    if hasattr(command, "commands"):
+        return [line for name, one in command.commands.items() for line in _commands_below(one, f"{path} {name}")]
+    return [f"command{path} {' '.join(sorted(option for param in command.params for option in param.opts))}"]
 
 
 def _errors() -> list[str]:
