@@ -26,6 +26,8 @@ class DynamoBatchStore:
 
     ``due_at`` is when the step may next be claimed: the batch's ``available_at``, or the end of the running claim.
     ``due_step`` is there while a step waits, so that the index holds nothing else.
+
+    A batch's rows share one partition, which takes some 500 rows a second with their index; 50,000 need two minutes.
     """
 
     def __init__(self, clients: Clients, *, table_prefix: str, clock: Clock) -> None:
