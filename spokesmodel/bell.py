@@ -10,8 +10,10 @@ import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from services.adapters.local.batches import SqliteBatchStore
 from services.adapters.local.engine import ClaimedAttempt, SqliteEngine
 from services.adapters.local.jobs import SqliteJobStore
+from services.domain.batch import Batch
 from services.domain.engine import EngineAnswer, EngineRequest
 from services.domain.job import Job, JobStep
 from services.ports.clock import Clock
@@ -42,15 +44,16 @@ class Bell:
 
 @dataclass(frozen=True, slots=True)
 class Bells:
-    """One for each kind of work: jobs by their step, attempts for the engine, answers and events from it."""
+    """One for each kind of work: jobs by their step, batches, attempts for the engine, answers and events from it."""
 
     steps: dict[JobStep, Bell] = field(default_factory=lambda: {step: Bell() for step in JobStep})
+    batches: Bell = field(default_factory=Bell)
     attempts: Bell = field(default_factory=Bell)
     answers: Bell = field(default_factory=Bell)
 
     def ring_all(self) -> None:
         """Wake everyone, as at the end."""
-        for bell in (*self.steps.values(), self.attempts, self.answers):
+        for bell in (*self.steps.values(), self.batches, self.attempts, self.answers):
             bell.ring()
 
 
@@ -70,6 +73,23 @@ class RingingJobStore(SqliteJobStore):
         self._bells.steps[saved.step].ring()
         if saved.step is not JobStep.RUN:
             self._bells.steps[JobStep.DISPATCH].ring()  # the engine may have room now
+        return saved
+
+
+class RingingBatchStore(SqliteBatchStore):
+    """Rings when a batch was stored, which may be due."""
+
+    def __init__(self, path: Path, *, clock: Clock, bells: Bells) -> None:
+        super().__init__(path, clock=clock)
+        self._bells = bells
+
+    def add(self, batch: Batch) -> None:
+        super().add(batch)
+        self._bells.batches.ring()
+
+    def save(self, batch: Batch) -> Batch:
+        saved = super().save(batch)
+        self._bells.batches.ring()
         return saved
 
 

@@ -13,7 +13,7 @@ from services.bootstrap import Services
 from services.domain.errors import InvalidRequest
 from services.domain.job import JobStep
 from spokesmodel.bell import Bells
-from spokesmodel.event_sources import EngineFeed, FunctionContext, Handler, Schedule, Source, StepSource
+from spokesmodel.event_sources import BatchSource, EngineFeed, FunctionContext, Handler, Schedule, Source, StepSource
 from spokesmodel.template import FunctionSpec, QueueBinding, Template
 
 _THREADS: Final = 2  # of a step, at most: the cloud's concurrency is not for one machine
@@ -35,7 +35,9 @@ def bind(
             feeds.append(_engine_feed(binding, function, services, engine, bells))
         elif binding.step is not None:
             sources += _step_sources(JobStep(binding.step), binding, function, services, bells)
-        elif binding.feed != "batch":
+        elif binding.feed == "batch":
+            sources += _batch_sources(binding, function, services, bells)
+        else:
             raise InvalidRequest(
                 f"{binding.queue} names neither a step nor a feed that this runner knows.", code="malformed_template"
             )
@@ -60,6 +62,22 @@ def _engine_feed(
         lease_s=services.settings.lease_s,
         bell=bells.answers,
     )
+
+
+def _batch_sources(
+    binding: QueueBinding, function: FunctionSpec, services: Services, bells: Bells
+) -> list[BatchSource]:
+    return [
+        BatchSource(
+            _handler(function),
+            context=_contexts(function),
+            services=services,
+            batch_size=binding.batch_size,
+            lease_s=max(services.settings.lease_s, function.timeout_s),
+            bell=bells.batches,
+        )
+        for _ in range(_THREADS)  # while one checks a large file, another serves
+    ]
 
 
 def _step_sources(

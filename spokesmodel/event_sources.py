@@ -145,6 +145,40 @@ class StepSource(Source):
         return True
 
 
+class BatchSource(Source):
+    """Serves batches: their files, their rows, their ends."""
+
+    def __init__(
+        self,
+        function: Handler,
+        *,
+        context: Callable[[], FunctionContext],
+        services: Services,
+        batch_size: int,
+        lease_s: float,
+        bell: Bell,
+    ) -> None:
+        super().__init__("batches", bell, poll_s=min(_POLL_S, services.settings.batch_poll_s))
+        self._function = function
+        self._context = context
+        self._batches = services.batches
+        self._batch_size = batch_size
+        self._lease_s = lease_s
+
+    def serve(self) -> bool:
+        """Claim due batches and hand them over."""
+        claimed = self._batches.claim(limit=self._batch_size, lease_s=self._lease_s)
+        if not claimed:
+            return False
+        failed = invoke_with_records(
+            self._function, self._context(), {batch.id: json.dumps({"batch_id": batch.id}) for batch in claimed}
+        )
+        for batch in claimed:
+            if batch.id in failed:
+                self._batches.release(batch.id, delay_s=min(_MAX_DELAY_S, 0.25 * 2.0 ** min(batch.step_tries, 10)))
+        return True
+
+
 class EngineFeed(Source):
     """Hands the engine's answers and progress events to the function that hears them."""
 

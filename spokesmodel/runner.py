@@ -29,7 +29,7 @@ from services.domain.wire import decode
 from services.settings import Settings
 from spokesmodel import template
 from spokesmodel.api_server import ApiServer, listen
-from spokesmodel.bell import Bells, RingingEngine, RingingJobStore
+from spokesmodel.bell import Bells, RingingBatchStore, RingingEngine, RingingJobStore
 from spokesmodel.bindings import bind
 from spokesmodel.endpoints import Endpoint, Heartbeats
 from spokesmodel.event_sources import EngineFeed, Source
@@ -124,13 +124,10 @@ class LocalSystem:
             for name, value in function.environment.items():
                 if not name.startswith("SPOKESMODEL_"):  # those are the cloud's; this machine has settings of its own
                     os.environ.setdefault(name, value)
-        self.services, jobs, engine = self._build()
+        self.services, engine = self._build()
         (folder.path / WORKERS_LOG).touch()
         folder.make_private()
         self.is_open = folder.is_open
-        # The folder is ours alone: whatever is claimed was claimed by a runner that is no more.
-        jobs.end_claims()
-        engine.end_claims()
         self._clean_up()
         install_avatars(self.services)
         self.api_key, self.is_new = first_key(self.services, folder.path / API_KEY_FILE)
@@ -158,15 +155,19 @@ class LocalSystem:
         runtime.use_services(services)
         self._stack.callback(runtime.use_services, None)
 
-    def _build(self) -> tuple[Services, RingingJobStore, RingingEngine]:
+    def _build(self) -> tuple[Services, RingingEngine]:
         settings, clock = self._settings, SystemClock()
         if settings.public_url == Settings().public_url:
             settings = replace(settings, public_url=self.url)
         jobs = RingingJobStore(settings.state_dir / "jobs.sqlite", clock=clock, bells=self._bells)
+        batches = RingingBatchStore(settings.state_dir / "batches.sqlite", clock=clock, bells=self._bells)
         engine = RingingEngine(
             settings.state_dir / "engine.sqlite", clock=clock, num_instances=settings.num_workers, bells=self._bells
         )
-        return bootstrap(settings, clock=clock, jobs=jobs, engine=engine), jobs, engine
+        # The folder is ours alone: whatever is claimed was claimed by a runner that is no more.
+        for store in (jobs, batches, engine):
+            store.end_claims()
+        return bootstrap(settings, clock=clock, jobs=jobs, batches=batches, engine=engine), engine
 
     def _clean_up(self) -> None:
         from services.adapters.local.objects import FileObjectStore

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from lambdas.api.routes.meta import PUBLIC_PATHS, package_version
-from lambdas.api.schemas.webhooks import JobEventBody
+from lambdas.api.schemas.webhooks import BatchEventBody, JobEventBody
 
 _DESCRIPTION: Final = """\
 A marketing brief becomes a video in which a digital human speaks.
@@ -32,6 +32,7 @@ part of a request: `POST /v1/uploads` answers a signed URL to send them to, and 
 """
 _TAGS: Final = {
     "videos": "A presenter says something.",
+    "batches": "Many creations from one file.",
     "jobs": "One piece of asked-for work, from acceptance to its one final state.",
     "scripts": "Texts from briefs.",
     "uploads": "Files by signed URL.",
@@ -56,12 +57,20 @@ _WITH_LOCATION: Final = {
     ("createVideo", "200"),
     ("createVideo", "202"),
     ("createAvatar", "201"),
+    ("createBatch", "202"),
     ("createConsent", "201"),
 }
 _EVENTS: Final = {
     "job.succeeded": "The job is done; its result is in the event.",
     "job.failed": "The job ended without a result; `failure` says why.",
     "job.canceled": "The job was canceled.",
+    "batch.succeeded": "Every row of the batch has ended; `counts` says how.",
+    "batch.failed": "The batch's file cannot be used; `failure` says why.",
+    "batch.canceled": "The batch was canceled, and all its rows have ended.",
+}
+_BODIES: Final = {
+    "job": ("jobs", "#/components/schemas/JobEventBody"),
+    "batch": ("batches", "#/components/schemas/BatchEventBody"),
 }
 
 
@@ -159,7 +168,10 @@ def _with_plain_names(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _webhooks(schemas: dict[str, Any]) -> dict[str, Any]:
-    _, definitions = models_json_schema([(JobEventBody, "serialization")], ref_template="#/components/schemas/{model}")
+    _, definitions = models_json_schema(
+        [(JobEventBody, "serialization"), (BatchEventBody, "serialization")],
+        ref_template="#/components/schemas/{model}",
+    )
     for name, schema in definitions["$defs"].items():
         schemas.setdefault(name, schema)
     return {
@@ -170,14 +182,14 @@ def _webhooks(schemas: dict[str, Any]) -> dict[str, Any]:
                 "description": f"{text} Signed after Standard Webhooks: verify `webhook-id`, `webhook-timestamp` and "
                 "`webhook-signature` with the tenant's secret. Sent at least once; the same event has the same id.",
                 "security": [],
-                "tags": ["jobs"],
+                "tags": [_BODIES[event.partition(".")[0]][0]],
                 "parameters": [
                     {"name": name, "in": "header", "required": True, "schema": {"type": "string"}}
                     for name in ("webhook-id", "webhook-timestamp", "webhook-signature")
                 ],
                 "requestBody": {
                     "required": True,
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/JobEventBody"}}},
+                    "content": {"application/json": {"schema": {"$ref": _BODIES[event.partition(".")[0]][1]}}},
                 },
                 "responses": {"2XX": {"description": "Taken. Anything else is tried again later."}},
             }

@@ -13,8 +13,9 @@ from services.ports.uploads import Upload, UploadStore
 from services.settings import Settings
 
 # Raster pictures, sound and video that the engine's decoders read. No SVG or HTML: they carry scripts. PDF only as the
-# evidence of a consent, which is kept and never opened here.
+# evidence of a consent, which is kept and never opened here; tables and lines of JSON only as batches.
 MEDIA_TYPES: Final = {
+    "application/jsonl": "jsonl",
     "application/pdf": "pdf",
     "image/avif": "avif",
     "image/bmp": "bmp",
@@ -31,6 +32,7 @@ MEDIA_TYPES: Final = {
     "audio/ogg": "ogg",
     "audio/wav": "wav",
     "audio/webm": "weba",
+    "text/csv": "csv",
     "video/mp4": "mp4",
     "video/quicktime": "mov",
     "video/webm": "webm",
@@ -38,6 +40,11 @@ MEDIA_TYPES: Final = {
     "video/x-msvideo": "avi",
 }
 _ALIASES: Final = {
+    "application/csv": "text/csv",
+    "application/json-lines": "application/jsonl",
+    "application/vnd.ms-excel": "text/csv",  # as browsers call a .csv where a spreadsheet program is installed
+    "application/x-jsonlines": "application/jsonl",
+    "application/x-ndjson": "application/jsonl",
     "audio/m4a": "audio/mp4",
     "audio/mp3": "audio/mpeg",
     "audio/vnd.wave": "audio/wav",
@@ -50,6 +57,8 @@ _ALIASES: Final = {
     "image/pjpeg": "image/jpeg",
     "image/x-ms-bmp": "image/bmp",
     "image/x-png": "image/png",
+    "text/jsonl": "application/jsonl",
+    "text/tab-separated-values": "text/csv",
     "video/avi": "video/x-msvideo",
 }
 

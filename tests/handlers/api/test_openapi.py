@@ -50,7 +50,19 @@ def test_every_schema_is_valid_and_every_reference_leads_somewhere(served):
 
 
 @pytest.mark.parametrize(
-    "name", ["Video", "ScriptRequest", "UploadRequest", "AvatarRequest", "Job", "JobDetail", "Problem"]
+    "name",
+    [
+        "Video",
+        "ScriptRequest",
+        "UploadRequest",
+        "AvatarRequest",
+        "BatchRequest",
+        "Batch",
+        "BatchDetail",
+        "Job",
+        "JobDetail",
+        "Problem",
+    ],
 )
 def test_examples_keep_to_their_schemas(served, name):
     schema = {**served["components"]["schemas"][name], "components": served["components"]}
@@ -102,7 +114,8 @@ def test_keys_are_needed_except_where_said(served):
 
 
 def test_ends_of_jobs_are_documented_as_webhooks(served):
-    assert set(served["webhooks"]) == {"job.succeeded", "job.failed", "job.canceled"}
+    ends = {f"{what}.{end}" for what in ("job", "batch") for end in ("succeeded", "failed", "canceled")}
+    assert set(served["webhooks"]) == ends
     body = served["webhooks"]["job.succeeded"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     assert body == {"$ref": "#/components/schemas/JobEvent"}
 
