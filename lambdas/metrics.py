@@ -79,6 +79,7 @@ def _job_ended(job: Job) -> None:
             emit(values, kind=job.kind)
         case JobState.FAILED:
             emit({"JobsFailed": (1, _COUNT)}, kind=job.kind)
-            emit({"JobsFailedByCode": (1, _COUNT)}, code="unknown" if job.failure is None else job.failure.code)
+            if job.failure is not None:
+                emit({"JobsFailedByCode": (1, _COUNT)}, code=job.failure.code)
         case JobState.CANCELED:
             emit({"JobsCanceled": (1, _COUNT)}, kind=job.kind)

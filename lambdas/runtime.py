@@ -19,7 +19,7 @@ from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, pro
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from lambdas import metrics
-from services import tracing
+from services.adapters import tracing
 from services.bootstrap import Services, bootstrap
 from services.domain.errors import InvalidRequest, NotFound, SpokesmodelError
 from services.domain.job import Job

@@ -18,7 +18,7 @@ from lambdas.api.resolver import ConcurrentHttpResolver
 from lambdas.api.routes import ROUTERS
 from lambdas.api.routes.meta import PUBLIC_PATHS
 from lambdas.api.scopes import scope_of
-from services import tracing
+from services.adapters import tracing
 from services.domain.errors import EngineFailed, InvalidRequest, NotFound, QuotaExceeded, SpokesmodelError
 from services.usecases.authenticate import authenticate, check_scope
 from services.usecases.check_quota import check_rate, rate_policy

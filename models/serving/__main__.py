@@ -28,7 +28,7 @@ from models.serving.events import HttpEventSink, NoEvents
 from models.serving.server import run_server
 from models.serving.stores import stores_of
 from models.serving.tasks import task_for
-from services import tracing
+from services.adapters import tracing
 from services.adapters.local.clock import SystemClock
 from services.domain.engine import EngineKind
 from services.settings import Settings

@@ -17,7 +17,7 @@ from models.serving import log
 from models.serving.context import JobObjects, ProgressReporter, TaskContext, TaskResult, Watch
 from models.serving.cpu_time import cpu_seconds
 from models.serving.tasks import Task
-from services import tracing
+from services.adapters import tracing
 from services.domain.engine import AnswerState, EngineAnswer, EngineKind, EngineRequest, Failure
 from services.domain.errors import Canceled, EngineFailed, SpokesmodelError, Unavailable
 from services.ports.clock import Clock

@@ -64,9 +64,9 @@ def _refuse_unless_replayable(job: Job, *, force: bool) -> None:
             code="job_not_replayable",
         )
     if not force and not is_ours(job):
-        code = "unknown" if job.failure is None else job.failure.code
+        reason = job.failure.code if job.failure else "no reason given"
         raise Conflict(
-            f"Job {job.id} failed for its content ({code}) and would fail again; --force runs it all the same.",
+            f"Job {job.id} failed for its content ({reason}) and would fail again; --force runs it all the same.",
             code="job_not_replayable",
         )
 

@@ -11,7 +11,7 @@ import pytest
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from lambdas import complete, dispatch, prepare, runtime
-from services import tracing
+from services.adapters import tracing
 from services.domain import wire
 from services.domain.errors import NotFound, Unavailable
 from services.settings import Settings
@@ -29,7 +29,8 @@ def spans():
 
 def test_off_nothing_of_it_is_imported_and_there_is_no_trace():
     script = (
-        "import sys; from services import tracing; from services.settings import Settings; tracing.start(Settings())\n"
+        "import sys; from services.adapters import tracing; from services.settings import Settings\n"
+        "tracing.start(Settings())\n"
         "with tracing.span('x', number=1):\n"
         "    tracing.note(more=2); print(tracing.traceparent())\n"
         "tracing.flush(); tracing.stop(); print([name for name in sys.modules if 'opentelemetry' in name])"

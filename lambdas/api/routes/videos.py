@@ -15,7 +15,7 @@ from lambdas.api.resolver import new_router
 from lambdas.api.schemas.jobs import JobDetailBody
 from lambdas.api.schemas.videos import VideoBody
 from lambdas.api.scopes import needs
-from services import tracing
+from services.adapters import tracing
 from services.domain.scope import Scope
 from services.usecases.check_quota import check_job_quota
 from services.usecases.get_job import get_job
