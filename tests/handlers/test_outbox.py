@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 
 from lambdas import dispatch, outbox, prepare, reaper, webhooks
-from services.adapters.aws.job_items import item_of
-from services.adapters.aws.table import _packed
 from services.domain.batch import Batch, BatchState, BatchStep
 from services.domain.engine import EngineKind
 from services.domain.errors import Unavailable
 from services.domain.ids import new_id
 from services.domain.job import Job, JobState, JobStep
+from tests.fakes.cloud import stream_image
 from tests.fakes.step_queue import Bell
 from tests.fakes.world import CALLBACK_URL, TENANT, World
 
@@ -24,9 +22,7 @@ RING = {"ring": "dispatch"}
 def change(old: Job | None, new: Job | None) -> dict[str, object]:
     """A stream's record as DynamoDB makes it of two items that the job store writes."""
     images = {"OldImage": old, "NewImage": new}
-    dynamodb = {
-        name: _packed(item_of(job, retention=timedelta(days=90))) for name, job in images.items() if job is not None
-    }
+    dynamodb = {name: stream_image(job) for name, job in images.items() if job is not None}
     names = {(False, True): "INSERT", (True, True): "MODIFY", (True, False): "REMOVE"}
     return {
         "eventName": names[old is not None, new is not None],
