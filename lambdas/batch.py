@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from lambdas import creations
+from lambdas.api import creations
 from lambdas.runtime import logger, serve_records, services
 from services.bootstrap import Services
 from services.domain.batch import Batch

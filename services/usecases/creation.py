@@ -1,7 +1,7 @@
 """What a batch must know of the kind of thing that its rows create.
 
 The entry points make one ``Creation`` for each kind from the API's own bodies, so that a row and a request keep the
-same rules (``lambdas/creations.py``); use cases see only this.
+same rules (``lambdas/api/creations.py``); use cases see only this.
 """
 
 from __future__ import annotations

@@ -27,4 +27,4 @@ def test_importing_a_handler_loads_nothing_heavy_and_builds_nothing(handler, tmp
 def test_every_handler_of_the_folder_is_held_to_it():
     folder = ROOT / "lambdas"
     found = {path.stem for path in folder.glob("*.py")} | {path.parent.name for path in folder.glob("*/__init__.py")}
-    assert found - {"__init__", "creations", "metrics", "runtime"} == set(HANDLERS)
+    assert found - {"__init__", "metrics", "runtime"} == set(HANDLERS)

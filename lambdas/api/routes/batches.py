@@ -9,6 +9,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Body, Path, Query
 
 from lambdas import runtime
 from lambdas.api.answers import answered_once, caller, json_answer, outcomes
+from lambdas.api.creations import CREATIONS
 from lambdas.api.request_parts import IdempotencyKey
 from lambdas.api.resolver import new_router
 from lambdas.api.routes.jobs import Cursor, Limit
@@ -22,7 +23,6 @@ from lambdas.api.schemas.batches import (
     RowStateName,
 )
 from lambdas.api.scopes import needs
-from lambdas.creations import CREATIONS
 from services.domain.batch import Batch, RowState
 from services.domain.errors import InvalidRequest
 from services.domain.scope import Scope

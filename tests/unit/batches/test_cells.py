@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from lambdas.api.creations import CREATIONS, columns_of
 from lambdas.api.schemas.videos import VideoBody
-from lambdas.creations import CREATIONS, columns_of
 from services.domain.cell import CellType, cell_value
 
 INTEGER, NUMBER, YES_NO, TEXT = CellType.INTEGER, CellType.NUMBER, CellType.YES_NO, CellType.TEXT

@@ -173,7 +173,7 @@ def test_invalid_rows_reject_the_batch_when_asked(world):
 
 
 def test_row_that_breaks_the_code_stops_no_other(world, monkeypatch):
-    from lambdas import creations
+    from lambdas.api import creations
 
     def submit(order, **options):
         if order["faulty_attempts"] == 13:

@@ -171,7 +171,7 @@ def test_file_that_cannot_be_used_as_a_whole_is_refused_by_name_and_nothing_runs
 
 
 def test_unknown_columns_are_told_with_what_was_meant(world):
-    from lambdas.creations import CREATIONS
+    from lambdas.api.creations import CREATIONS
 
     creation = CREATIONS["video"](world.services)
     details = {fault.column: fault.detail for fault in creation.header_faults(
