@@ -86,6 +86,13 @@ def test_made_up_cursor_is_refused(avatars):
     assert (caught.value.code, caught.value.param) == ("malformed_cursor", "cursor")
 
 
+@pytest.mark.parametrize("avatar_id", ["", "\0", "../../etc", "图" * 5000])
+def test_any_text_may_be_asked_for_and_is_not_found(avatars, avatar_id):
+    with pytest.raises(NotFound):
+        avatars.get("tenant_a", avatar_id)
+    avatars.delete("tenant_a", avatar_id)
+
+
 def test_adding_again_changes_nothing(avatars):
     one = avatar()
     avatars.add(one)

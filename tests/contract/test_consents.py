@@ -71,6 +71,14 @@ def test_consent_given_to_another_tenant_is_not_found(consents):
     assert consents.get("tenant_a", CONSENT.id) == CONSENT
 
 
+@pytest.mark.parametrize("consent_id", ["", "\0", "../../etc", "图" * 5000])
+def test_any_text_may_be_asked_for_and_is_not_found(consents, consent_id):
+    for call in (consents.get, lambda *ids: consents.revoke(*ids, NOON)):
+        with pytest.raises(NotFound):
+            call("tenant_a", consent_id)
+    consents.delete("tenant_a", consent_id)
+
+
 def test_first_revocation_stays(consents):
     consents.add(CONSENT)
     revoked = replace(CONSENT, revoked_at=NOON)

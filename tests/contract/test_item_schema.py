@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from services.adapters.aws.table import SCHEMA, Table
+from services.adapters.aws.items import SCHEMA
+from services.adapters.aws.table import Table
 from services.adapters.aws.usage import DynamoUsageStore
 from services.domain.errors import Unavailable
 

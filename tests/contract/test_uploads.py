@@ -46,6 +46,13 @@ def test_other_tenants_upload_is_not_found(uploads):
     assert caught.value.code == "upload_not_found"
 
 
+@pytest.mark.parametrize("upload_id", ["", "\0", "../../etc", "图" * 5000])
+def test_any_text_may_be_asked_for_and_is_not_found(uploads, upload_id):
+    with pytest.raises(NotFound):
+        uploads.get("tenant_a", upload_id)
+    uploads.delete("tenant_a", upload_id)
+
+
 def test_adding_again_changes_nothing(uploads):
     uploads.add(UPLOAD)
     uploads.add(replace(UPLOAD, file_name="other"))

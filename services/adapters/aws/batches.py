@@ -8,7 +8,8 @@ from datetime import timedelta
 from typing import Any, Final
 
 from services.adapters.aws.clients import Clients
-from services.adapters.aws.table import ConditionFailed, Item, Table
+from services.adapters.aws.items import Item
+from services.adapters.aws.table import ConditionFailed, Table
 from services.adapters.cursors import last_id_of, page_of
 from services.adapters.instants import to_micros
 from services.domain import wire

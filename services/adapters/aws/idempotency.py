@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from services.adapters.aws.clients import Clients
-from services.adapters.aws.table import ConditionFailed, Item, Table
+from services.adapters.aws.items import Item
+from services.adapters.aws.table import ConditionFailed, Table
 from services.adapters.instants import to_expiry, to_micros
 from services.domain.errors import Conflict, ContentRejected
 from services.ports.clock import Clock

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from services.adapters.aws.table import Item
+from services.adapters.aws.items import Item
 from services.domain import wire
 from services.domain.job import Job, JobState, JobStep
 

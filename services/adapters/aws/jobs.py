@@ -14,8 +14,9 @@ from itertools import islice
 from typing import Any, Final
 
 from services.adapters.aws.clients import Clients
+from services.adapters.aws.items import Item
 from services.adapters.aws.job_items import RUNNING, SERVED, due_id, item_of, job_of, micros, partition, tenant_state
-from services.adapters.aws.table import ConditionFailed, Item, Table
+from services.adapters.aws.table import ConditionFailed, Table
 from services.adapters.aws.turns import Turn, Turns
 from services.domain.engine import EngineKind
 from services.domain.errors import Conflict, InvalidRequest, NotFound

@@ -5,23 +5,17 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Sequence
+from typing import Any, Final
 
 from services.adapters.aws.clients import Clients, error_code, translated
-from services.domain.errors import ContentRejected, InvalidRequest, Unavailable
+from services.adapters.aws.items import SCHEMA, SCHEMA_NAME, Item, can_exist, check_size, pack, packed, unpacked
+from services.domain.errors import Unavailable
 
-Item: TypeAlias = Mapping[str, str | int | bool | None]
-
-_MAX_ITEM_BYTES: Final = 400 * 1024
-_NUMBER_BYTES: Final = 21  # the most that a number takes
 _MAX_BATCH: Final = 25
 _MAX_READ: Final = 100
 _NAME: Final = re.compile(r"#(\w+)")
 _WRITER: Final = "written_by"
-# Which form of the items this code writes: to be raised when older code would misread one. Older forms are read.
-SCHEMA: Final = 1
-_SCHEMA: Final = "schema"
 
 
 class ConditionFailed(Exception):
@@ -49,14 +43,16 @@ class Table:
 
     def get(self, key: Item, *, consistent: bool = True) -> dict[str, Any] | None:
         """The item with ``key``; without ``consistent`` half the price, and perhaps as it was a moment ago."""
-        answer = self._call("get_item", Key=_packed(key), ConsistentRead=consistent)
-        return _unpacked(answer["Item"]) if "Item" in answer else None
+        if not can_exist(key):
+            return None
+        answer = self._call("get_item", Key=packed(key), ConsistentRead=consistent)
+        return unpacked(answer["Item"]) if "Item" in answer else None
 
     def get_all(self, keys: Sequence[Item]) -> list[dict[str, Any]]:
         """The items there are with these keys, each asked for once, in no order."""
         found: list[dict[str, Any]] = []
         for start in range(0, len(keys), _MAX_READ):
-            rest: Any = [_packed(key) for key in keys[start : start + _MAX_READ]]
+            rest: Any = [packed(key) for key in keys[start : start + _MAX_READ] if can_exist(key)]
             pause_s = 0.05
             while rest:
                 with translated(f"the table {self.name}"):
@@ -64,7 +60,7 @@ class Table:
                         RequestItems={self.name: {"Keys": rest, "ConsistentRead": True}}
                     )
                 items = answer["Responses"].get(self.name, [])
-                found += [_unpacked(item) for item in items]
+                found += [unpacked(item) for item in items]
                 rest = answer.get("UnprocessedKeys", {}).get(self.name, {}).get("Keys", [])
                 if rest and not items:
                     if pause_s > 3:
@@ -80,8 +76,8 @@ class Table:
             ConditionFailed: ``condition`` does not hold for the stored item.
         """
         mark = secrets.token_hex(8)
-        marked = {**item, _WRITER: mark, _SCHEMA: SCHEMA}
-        self._write(mark, "put_item", condition, values or {}, "", Item=_packed(marked))
+        marked = {**item, _WRITER: mark, SCHEMA_NAME: SCHEMA}
+        self._write(mark, "put_item", condition, values or {}, "", Item=packed(marked))
 
     def update(self, key: Item, expression: str, *, condition: str | None = None, values: Item) -> dict[str, Any]:
         """Change one item by ``SET`` assignments ``expression``; the item afterwards.
@@ -89,7 +85,9 @@ class Table:
         Raises:
             ConditionFailed: ``condition`` does not hold.
         """
-        _check_size(values)
+        if condition is not None and not can_exist(key):
+            raise ConditionFailed(None)
+        check_size(values)
         mark = secrets.token_hex(8)
         assignments = f"SET #{_WRITER} = :{_WRITER}, {expression}"
         return self._write(
@@ -98,14 +96,16 @@ class Table:
             condition,
             {**values, _WRITER: mark},
             assignments,
-            Key=_packed(key),
+            Key=packed(key),
             UpdateExpression=assignments,
             ReturnValues="ALL_NEW",
         )
 
     def delete(self, key: Item, *, condition: str | None = None, values: Item | None = None) -> bool:
         """Remove one item, if ``condition`` holds; whether it was there and did."""
-        request: dict[str, Any] = {"Key": _packed(key), "ReturnValues": "ALL_OLD"}
+        if not can_exist(key):
+            return False
+        request: dict[str, Any] = {"Key": packed(key), "ReturnValues": "ALL_OLD"}
         if condition is not None:
             request |= _expressions(condition, values or {}) | {"ConditionExpression": condition}
         try:
@@ -145,7 +145,7 @@ class Table:
             if limit is not None:
                 request["Limit"] = limit - len(found)
             answer = self._call("query", **request)
-            found.extend(_unpacked(item) for item in answer["Items"])
+            found.extend(unpacked(item) for item in answer["Items"])
             if "LastEvaluatedKey" not in answer:
                 break
             request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
@@ -171,11 +171,11 @@ class Table:
 
     def put_all(self, items: Sequence[Item]) -> None:
         """Write items without conditions, 25 at a time; all of them when it returns, any part when it raises."""
-        self._batch([{"PutRequest": {"Item": _packed({**item, _SCHEMA: SCHEMA})}} for item in items])
+        self._batch([{"PutRequest": {"Item": packed({**item, SCHEMA_NAME: SCHEMA})}} for item in items])
 
     def delete_all(self, keys: Sequence[Item]) -> None:
         """Remove items without conditions, 25 at a time."""
-        self._batch([{"DeleteRequest": {"Key": _packed(key)}} for key in keys])
+        self._batch([{"DeleteRequest": {"Key": packed(key)}} for key in keys])
 
     def _batch(self, requests: Sequence[dict[str, Any]]) -> None:
         for start in range(0, len(requests), _MAX_BATCH):
@@ -204,7 +204,7 @@ class Table:
             if failure.item is None or failure.item.get(_WRITER) != mark:
                 raise
             return failure.item
-        return _unpacked(answer.get("Attributes", {}))
+        return unpacked(answer.get("Attributes", {}))
 
     def _call(self, operation: str, **request: Any) -> dict[str, Any]:
         from botocore.exceptions import ClientError
@@ -217,7 +217,7 @@ class Table:
                 if error_code(error) != "ConditionalCheckFailedException":
                     raise
                 item: Any = error.response.get("Item")
-                raise ConditionFailed(None if item is None else _unpacked(item)) from error
+                raise ConditionFailed(None if item is None else unpacked(item)) from error
         return answer
 
 
@@ -227,49 +227,5 @@ def _expressions(expression: str, values: Item) -> dict[str, Any]:
     if names:
         request["ExpressionAttributeNames"] = {f"#{name}": name for name in names}
     if values:
-        request["ExpressionAttributeValues"] = {f":{name}": _pack(value) for name, value in values.items()}
+        request["ExpressionAttributeValues"] = {f":{name}": pack(value) for name, value in values.items()}
     return request
-
-
-def _packed(item: Item) -> dict[str, dict[str, Any]]:
-    """As the wire wants it; None is left out."""
-    _check_size(item)
-    return {name: _pack(value) for name, value in item.items() if value is not None}
-
-
-def _check_size(item: Item) -> None:
-    size_bytes = 0
-    for name, value in item.items():
-        try:
-            size_bytes += len(name) + (len(value.encode()) if isinstance(value, str) else _NUMBER_BYTES)
-        except UnicodeEncodeError as error:
-            raise InvalidRequest("A text holds half a character and is not UTF-8.", code="not_utf8") from error
-    if size_bytes > _MAX_ITEM_BYTES:
-        raise ContentRejected(
-            f"A record of {size_bytes} bytes is over the {_MAX_ITEM_BYTES} that a table takes.", code="record_too_large"
-        )
-
-
-def _pack(value: str | int | bool | None) -> dict[str, Any]:
-    if isinstance(value, bool):
-        return {"BOOL": value}
-    if isinstance(value, int):
-        return {"N": str(value)}
-    return {"S": value}
-
-
-def _unpacked(item: Mapping[str, Any]) -> dict[str, Any]:
-    values = {name: _value(packed) for name, packed in item.items()}
-    if int(values.get(_SCHEMA, 1)) > SCHEMA:
-        raise Unavailable(
-            f"An item has schema {values[_SCHEMA]}; this program knows {SCHEMA}.", code="store_too_new", retryable=False
-        )
-    return values
-
-
-def _value(packed: Mapping[str, Any]) -> str | int | bool:
-    [(kind, value)] = packed.items()
-    if kind == "N":
-        return int(value)
-    result: str | bool = value
-    return result

@@ -7,7 +7,8 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 
 from services.adapters.aws.clients import Clients
-from services.adapters.aws.table import ConditionFailed, Item, Table
+from services.adapters.aws.items import Item
+from services.adapters.aws.table import ConditionFailed, Table
 from services.adapters.cursors import last_id_of, page_of
 from services.adapters.instants import to_expiry
 from services.domain import wire
