@@ -10,9 +10,12 @@ import pytest
 from botocore.stub import Stubber
 
 from services.adapters.aws.clients import Clients, translated
+from services.adapters.aws.links import S3Links
 from services.adapters.aws.table import Table
 from services.domain.errors import ContentRejected, InvalidRequest, SpokesmodelError, Unavailable
+from services.domain.object_key import ObjectKey, Retention
 
+KEY = ObjectKey(retention=Retention.UPLOAD, tenant_id="tenant_a", owner_id="upload_1", attempt=0, name="file.png")
 SECRET = "arn:aws:iam::123456789012:role/secret-role"
 
 
@@ -103,6 +106,19 @@ def test_emulators_address_is_honoured(monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:4566")
     monkeypatch.setenv("AWS_REGION", "eu-central-1")
     assert Clients().get("s3").meta.endpoint_url == "http://127.0.0.1:4566"
+
+
+@pytest.mark.parametrize("region", ["us-east-1", "eu-central-1", "ap-southeast-2"])
+def test_links_lead_to_the_regions_own_address(monkeypatch, region):
+    """The global one redirects requests for new buckets, and a redirected signature is wrong."""
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    session = boto3.Session(aws_access_key_id="a", aws_secret_access_key="b", region_name=region)
+    links = S3Links(Clients(session), "bucket")
+    for link in (
+        links.sign_download(KEY, file_name="a", expires_in_s=60),
+        links.sign_upload(KEY, media_type="image/png", size_bytes=1, expires_in_s=60).url,
+    ):
+        assert link.startswith(f"https://bucket.s3.{region}.amazonaws.com/{KEY}?")
 
 
 class Recording:

@@ -87,7 +87,9 @@ class Clients:
             max_pool_connections=_MAX_CONNECTIONS,
             retries={"mode": "standard", "total_max_attempts": _MAX_TRIES},
             signature_version="s3v4" if service == "s3" else None,  # links of the old kind sign no headers
-            s3={"us_east_1_regional_endpoint": "regional"},
+            # A link to the global address is redirected for a day after the bucket was made, which no signature survives.
+            s3={"addressing_style": "virtual", "us_east_1_regional_endpoint": "regional"},
+            tcp_keepalive=True,  # a function sleeps between events, and its connections must not look alive when dead
         )
         return self._session.client(service, config=config)
 
