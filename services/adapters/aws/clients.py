@@ -87,7 +87,7 @@ class Clients:
             max_pool_connections=_MAX_CONNECTIONS,
             retries={"mode": "standard", "total_max_attempts": _MAX_TRIES},
             signature_version="s3v4" if service == "s3" else None,  # links of the old kind sign no headers
-            # A link to the global address is redirected for a day after the bucket was made, which no signature survives.
+            # The global address redirects for a day after a bucket was made, which no signed link survives.
             s3={"addressing_style": "virtual", "us_east_1_regional_endpoint": "regional"},
             tcp_keepalive=True,  # a function sleeps between events, and its connections must not look alive when dead
         )
