@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 TOOLS := .tools
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check serve bench setup setup-dev tools package packages clean
+.PHONY: demo test check serve bench setup setup-dev tools package packages lock sbom clean
 
 demo: setup ## a built-in brief becomes out/demo.mp4 through the real job flow
 	$(BIN)/spokesmodel demo --out out
@@ -67,6 +67,29 @@ $(STAGED)/.staged: build/wheels-$(LAMBDA_PYTHON)/.installed $(STAGED_FROM)
 build-%Function: package
 	cp -R $(STAGED)/. $(ARTIFACTS_DIR)/
 
+# Exact versions with checksums: of the product for every platform and Python that it takes, and of the functions' folder.
+LOCK := $(TOOLS)/supply/bin/uv pip compile --quiet --upgrade --generate-hashes --no-annotate \
+	--custom-compile-command 'make lock' -c constraints.txt
+
+lock: $(TOOLS)/supply/.installed ## locks/, from pyproject.toml, lambdas/requirements.txt and constraints.txt
+	$(LOCK) --universal --python-version 3.11 --extra speech pyproject.toml -o locks/product.txt
+	$(LOCK) --python-version $(LAMBDA_PYTHON) --python-platform x86_64-manylinux_2_28 lambdas/requirements.txt \
+		-o locks/functions.txt
+
+sbom: build/sbom.cdx.json ## the software bill of materials: CycloneDX of a clean installation, with the model files
+
+build/product/.installed: locks/product.txt pyproject.toml
+	rm -rf $(@D)
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r locks/product.txt
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps .
+	touch $@
+
+build/sbom.cdx.json: build/product/.installed $(TOOLS)/supply/.installed models/weights.toml
+	$(TOOLS)/supply/bin/cyclonedx-py environment --pyproject pyproject.toml --sv 1.6 --output-reproducible -o $@ \
+		build/product/bin/python
+	build/product/bin/python -m models.bill_of_materials $@
+
 setup: $(VENV)/.installed
 setup-dev: $(VENV)/.installed-dev
 
@@ -83,7 +106,7 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	$(BIN)/python -m models.weights embedded test
 	touch $@
 
-tools: $(TOOLS)/ministack/.installed $(TOOLS)/sam/.installed $(TOOLS)/runtime/.installed
+tools: $(TOOLS)/ministack/.installed $(TOOLS)/sam/.installed $(TOOLS)/runtime/.installed $(TOOLS)/supply/.installed
 
 $(TOOLS)/%/.installed: tests/cloud/requirements/%.txt
 	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
