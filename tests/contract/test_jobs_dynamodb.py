@@ -12,6 +12,7 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError
 from botocore.stub import Stubber
 
 from services.adapters.aws.jobs import DynamoJobStore
@@ -252,6 +253,34 @@ def test_tenant_whose_jobs_wait_for_their_time_is_not_put_to_rest(jobs, aws, clo
     assert "expires_at" not in turns(aws)[0]
     clock.advance(4 * 3600)
     assert jobs.claim(JobStep.PREPARE, limit=1, lease_s=60)
+
+
+class Throttling:
+    """Clients that let so many updates through and refuse the others."""
+
+    def __init__(self, aws: Aws, num_updates: int) -> None:
+        self._client = aws.client("dynamodb")
+        self.num_updates = num_updates
+
+    def get(self, service: str) -> Throttling:
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "update_item":
+            self.num_updates -= 1
+            if self.num_updates < 0:
+                raise ClientError({"Error": {"Code": "ThrottlingException"}}, "UpdateItem")
+        return getattr(self._client, name)
+
+
+def test_claim_that_is_throttled_half_way_brings_what_it_has(jobs, aws, clock):
+    for _ in range(5):
+        jobs.add(make(clock))
+    busy = DynamoJobStore(Throttling(aws, 2), table_prefix=aws.table_prefix, clock=clock, retention_days=1)
+    assert len(busy.claim(JobStep.PREPARE, limit=5, lease_s=60)) == 2
+    with pytest.raises(Unavailable):
+        busy.claim(JobStep.PREPARE, limit=5, lease_s=60)
+    assert len(jobs.claim(JobStep.PREPARE, limit=5, lease_s=60)) == 3
 
 
 class OneStub:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
@@ -19,7 +20,7 @@ from services.adapters.aws.job_items import RUNNING, SERVED, due_id, item_of, jo
 from services.adapters.aws.table import ConditionFailed, Table
 from services.adapters.aws.turns import Turn, Turns
 from services.domain.engine import EngineKind
-from services.domain.errors import Conflict, InvalidRequest, NotFound
+from services.domain.errors import Conflict, InvalidRequest, NotFound, Unavailable
 from services.domain.ids import check_id
 from services.domain.job import Job, JobState, JobStep
 from services.ports.clock import Clock
@@ -133,7 +134,12 @@ class DynamoJobStore:
                 if tenant_id not in queues:
                     room = limit if room_of is None else max(0, room_of(tenant_id))
                     queues[tenant_id] = islice(self._claims(step, turn, due_by, until), room)
-                job = next(queues[tenant_id], None)
+                try:
+                    job = next(queues[tenant_id], None)
+                except Unavailable:
+                    if not claimed:
+                        raise
+                    return tuple(claimed)  # each is a lease by now; the rest is for the next claim
                 if job is None:
                     continue
                 number += 1
@@ -141,8 +147,9 @@ class DynamoJobStore:
                 served[tenant_id] = number
                 still_waiting.append(turn)
             waiting = still_waiting
-        for tenant_id, last in served.items():
-            self._turns.serve(step, tenant_id, last)
+        with suppress(Unavailable):  # who is next is no reason to lose what was claimed
+            for tenant_id, last in served.items():
+                self._turns.serve(step, tenant_id, last)
         return tuple(claimed)
 
     def release(self, job_id: str, *, delay_s: float) -> None:
