@@ -116,7 +116,11 @@ def test_bill_of_materials_keeps_to_its_schema(bill):
     [folder] = SUPPLY.glob("lib/python*/site-packages/cyclonedx/schema/_res")
     schemas = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("*.json")}
     registry = Registry().with_resources(
-        [(schema["$id"], Resource.from_contents(schema)) for schema in schemas.values() if "$id" in schema]
+        [
+            (name, Resource.from_contents(schema))
+            for path, schema in schemas.items()
+            for name in (path, f"http://cyclonedx.org/schema/{path}", schema["$id"])
+        ]
     )
     schema = schemas["bom-1.6.SNAPSHOT.schema.json"]
     jsonschema.Draft7Validator(schema, registry=registry).validate(bill)
