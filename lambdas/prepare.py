@@ -25,6 +25,7 @@ def _serve(job_id: str) -> Job:
         avatars=ours.avatars,
         voices=ours.voices,
         language_model=ours.language_model,
+        managed_speech=ours.managed_speech,
         consents=ours.consents,
         fetcher=ours.fetcher,
         clock=ours.clock,

@@ -20,6 +20,7 @@ from services.ports.fetcher import Fetcher
 from services.ports.idempotency import IdempotencyStore
 from services.ports.jobs import JobStore
 from services.ports.language_model import LanguageModel
+from services.ports.managed_speech import ManagedSpeech
 from services.ports.notices import NoticeReader
 from services.ports.objects import ObjectStore
 from services.ports.rates import RateLimiter
@@ -39,6 +40,7 @@ class Services:
 
     Attributes:
         language_model: None where none is configured; scripts then come from the copy grammar, labelled so.
+        managed_speech: None where every voice is the engine's own.
         erasure: None where deleted rows leave nothing on a medium of ours.
     """
 
@@ -64,6 +66,7 @@ class Services:
     fetcher: Fetcher
     prices: PriceList
     language_model: LanguageModel | None = None
+    managed_speech: ManagedSpeech | None = None
     erasure: Erasure | None = None
 
 

@@ -21,10 +21,10 @@ class PresenterShot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpeechShot:
-    """What is said: a script for the engine's own voices, or recorded (or already synthesised) sound.
+    """What is said: a script with the voice to speak it; recorded sound; or both, where a managed voice spoke already.
 
-    Exactly one of ``script`` with ``voice``, or ``audio_key``. ``timeline_key`` comes with sound that a managed
-    voice made; without it the engine finds the times itself, helped by ``transcript``.
+    With ``audio_key`` nothing is synthesised. ``timeline_key`` comes with sound that a managed voice made; without it
+    the engine finds the times itself, helped by ``transcript``.
     """
 
     script: Script | None = None

@@ -8,6 +8,7 @@ from services.domain.copywriting import check_writable, is_foreign_to, primary_l
 from services.domain.errors import ContentRejected, NotFound
 from services.domain.video import SpokenText
 from services.ports.catalogue import Voice, VoiceCatalogue
+from services.usecases.prepare_speech import MANAGED_ENGINES
 
 _NUM_NAMED: Final = 4
 
@@ -16,13 +17,20 @@ def check_voice(speech: SpokenText, voices: VoiceCatalogue, *, has_language_mode
     """Nothing, when the voice is there and speaks the text's or brief's language.
 
     Raises:
-        ContentRejected: ``voice_not_found``, ``language_not_spoken``; ``language_not_written`` and
-            ``facts_in_other_language`` of a brief, when no language model is there to write its script.
+        ContentRejected: ``voice_not_found``, ``language_not_spoken``, ``voice_setting_not_supported``;
+            ``language_not_written`` and ``facts_in_other_language`` of a brief, when no language model is there to
+            write its script.
     """
     try:
         voice = voices.get(speech.voice.voice_id)
     except NotFound as error:
         raise ContentRejected(error.detail, code=error.code, param="speech.voice.voice_id") from error
+    if voice.engine in MANAGED_ENGINES and speech.voice.pitch != 0:
+        raise ContentRejected(
+            f"The voice {voice.id} cannot be pitched; leave pitch at 0 or take another voice.",
+            code="voice_setting_not_supported",
+            param="speech.voice.pitch",
+        )
     if speech.language is not None:
         _check_language(voice, speech.language, voices, param="speech.language")
     if speech.brief is not None:

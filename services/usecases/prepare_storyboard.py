@@ -7,29 +7,28 @@ from dataclasses import replace
 from typing import Final
 
 from services.domain import wire
-from services.domain.brief import Script, WriterKind
-from services.domain.copywriting import spoken_characters
 from services.domain.engine import EngineKind, Failure
 from services.domain.errors import EngineFailed, SpokesmodelError
 from services.domain.job import Job, JobState, JobStep, Progress
 from services.domain.outcome import finish
-from services.domain.storyboard import SpeechShot, Storyboard
-from services.domain.video import SpokenAudio, SpokenText, VideoRequest
+from services.domain.storyboard import Storyboard
+from services.domain.video import VideoRequest
 from services.ports.catalogue import AvatarCatalogue, VoiceCatalogue
 from services.ports.clock import Clock
 from services.ports.consents import ConsentStore
 from services.ports.fetcher import Fetcher
 from services.ports.jobs import JobStore
 from services.ports.language_model import LanguageModel
+from services.ports.managed_speech import ManagedSpeech
 from services.ports.objects import ObjectStore
 from services.ports.uploads import UploadStore
 from services.settings import Settings
 from services.usecases.check_consent import check_still_allowed
-from services.usecases.copy_inputs import copy_background, copy_presenter, copy_upload
-from services.usecases.fetch_source import SourceReader, reader_for
+from services.usecases.copy_inputs import copy_background, copy_presenter
+from services.usecases.fetch_source import reader_for
+from services.usecases.prepare_speech import prepare_speech
 from services.usecases.revise_job import revise_job
 from services.usecases.work_key import work_key
-from services.usecases.write_script import write_script
 
 _MEDIA_TYPE: Final = "application/json"
 
@@ -47,6 +46,7 @@ def prepare_storyboard(
     fetcher: Fetcher,
     clock: Clock,
     settings: Settings,
+    managed_speech: ManagedSpeech | None = None,
 ) -> Job:
     """The job, ready for dispatch; or failed by name, when its content cannot be prepared.
 
@@ -75,8 +75,15 @@ def prepare_storyboard(
                     presenter=copy_presenter(
                         request.presenter, job, objects=objects, uploads=uploads, avatars=avatars, fetch=fetch
                     ),
-                    speech=_speech(
-                        request.speech, job, voices, language_model, objects=objects, uploads=uploads, fetch=fetch
+                    speech=prepare_speech(
+                        request.speech,
+                        job,
+                        voices=voices,
+                        language_model=language_model,
+                        managed_speech=managed_speech,
+                        objects=objects,
+                        uploads=uploads,
+                        fetch=fetch,
                     ),
                     frame=request.frame,
                     background=copy_background(request.background, job, objects=objects, uploads=uploads, fetch=fetch),
@@ -110,53 +117,3 @@ def prepare_storyboard(
 
 def _is_due(job: Job) -> bool:
     return job.step is JobStep.PREPARE
-
-
-def _speech(
-    speech: SpokenText | SpokenAudio,
-    job: Job,
-    voices: VoiceCatalogue,
-    language_model: LanguageModel | None,
-    *,
-    objects: ObjectStore,
-    uploads: UploadStore,
-    fetch: SourceReader,
-) -> SpeechShot:
-    """What is said, the script written when a brief was given.
-
-    Raises:
-        ContentRejected: ``upload_not_found``, or what ``write_script`` says of the brief.
-        NotFound: ``voice_not_found``.
-    """
-    if isinstance(speech, SpokenAudio):
-        if speech.source_url is not None:
-            key = fetch(speech.source_url, "audio", ("audio", "video"), "speech.audio_source_url")
-        else:
-            key = copy_upload(
-                speech.upload_id or "", "audio", job, param="speech.audio_upload_id", objects=objects, uploads=uploads
-            )
-        return SpeechShot(audio_key=key, transcript=speech.transcript, language=speech.language)
-    voice = voices.get(speech.voice.voice_id)
-    if speech.brief is not None:
-        try:
-            script = write_script(
-                speech.brief,
-                voice=voice,
-                language_model=language_model,
-                speed=speech.voice.speed,
-                pause_s=speech.voice.pause_s,
-            )
-        except SpokesmodelError as error:
-            error.param = f"speech.{error.param}" if error.param else "speech.brief"  # as the client named it
-            raise
-        return SpeechShot(script=script, voice=speech.voice, language=speech.language or script.language)
-    text = speech.text or ""
-    script = Script(
-        text=text,
-        language=speech.language or voice.language,
-        writer=WriterKind.CLIENT,
-        estimated_duration_s=round(
-            spoken_characters(text, voice.language) / (voice.characters_per_s * speech.voice.speed), 2
-        ),
-    )
-    return SpeechShot(script=script, voice=speech.voice, language=speech.language)

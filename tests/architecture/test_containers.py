@@ -31,7 +31,7 @@ _DISTRIBUTIONS = {
     "ulid": "python-ulid",
 }
 _OPTIONAL = {"opentelemetry"}  # imported only where the extra `tracing` is installed
-_NOT_THE_ENGINES = {"httpx", "standardwebhooks"}  # fetching and calling back is done by functions
+_NOT_THE_ENGINES = {"httpx", "jsonschema", "standardwebhooks"}  # functions fetch, call back and have scripts written
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any, Final
 from services.adapters.aws.audit import DynamoAuditLog
 from services.adapters.aws.avatars import DynamoAvatarCatalogue
 from services.adapters.aws.batches import DynamoBatchStore
+from services.adapters.aws.bedrock import BedrockLanguageModel
 from services.adapters.aws.clients import Clients
 from services.adapters.aws.consents import DynamoConsentStore
 from services.adapters.aws.deliveries import DynamoDeliveryLog
@@ -18,6 +19,7 @@ from services.adapters.aws.idempotency import DynamoIdempotencyStore
 from services.adapters.aws.jobs import DynamoJobStore
 from services.adapters.aws.notices import SageMakerNotices
 from services.adapters.aws.objects import S3ObjectStore
+from services.adapters.aws.polly import POLLY_VOICES, PollySpeech
 from services.adapters.aws.rates import DynamoRateLimiter
 from services.adapters.aws.step_queue import SqsStepQueue, queue_urls
 from services.adapters.aws.tenants import DynamoTenantStore
@@ -25,7 +27,7 @@ from services.adapters.aws.uploads import DynamoUploadStore
 from services.adapters.aws.usage import DynamoUsageStore
 from services.adapters.http.fetcher import HttpFetcher
 from services.adapters.local.clock import SystemClock
-from services.adapters.local.voices import LocalVoiceCatalogue
+from services.adapters.local.voices import LOCAL_VOICES, LocalVoiceCatalogue
 from services.adapters.local.webhooks import HttpWebhookSender
 from services.adapters.price_list import read_price_list
 from services.domain.errors import InvalidRequest
@@ -78,7 +80,9 @@ def adapters(settings: Settings, parts: Mapping[str, Any]) -> Mapping[str, Calla
         "step_queue": lambda: SqsStepQueue(clients, urls=queue_urls(settings)),
         "uploads": lambda: DynamoUploadStore(clients, table_prefix=prefix, kept=kept),
         "avatars": lambda: DynamoAvatarCatalogue(clients, table_prefix=prefix),
-        "voices": LocalVoiceCatalogue,
+        "voices": lambda: _voices(settings),
+        "language_model": lambda: _language_model(settings, clients),
+        "managed_speech": lambda: PollySpeech(clients) if settings.polly else None,
         "tenants": lambda: DynamoTenantStore(clients, table_prefix=prefix),
         "usage": lambda: DynamoUsageStore(clients, table_prefix=prefix),
         "idempotency": lambda: DynamoIdempotencyStore(clients, table_prefix=prefix, clock=parts["clock"]),
@@ -116,3 +120,11 @@ def _needed(settings: Settings) -> Iterator[tuple[str, str]]:
     yield "engine", "endpoint_name" if settings.inference == "sagemaker" else "work_queue_url"
     for step in ("prepare", "dispatch", "notify", "batch"):
         yield "step_queue", f"{step}_queue_url"
+
+
+def _voices(settings: Settings) -> LocalVoiceCatalogue:
+    return LocalVoiceCatalogue(LOCAL_VOICES, POLLY_VOICES) if settings.polly else LocalVoiceCatalogue()
+
+
+def _language_model(settings: Settings, clients: Clients) -> BedrockLanguageModel | None:
+    return BedrockLanguageModel(clients, settings.bedrock_model_id) if settings.bedrock_model_id else None

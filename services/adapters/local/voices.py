@@ -15,29 +15,21 @@ from services.domain.copywriting import primary_language
 from services.domain.errors import InvalidRequest, NotFound, Unavailable
 from services.ports.catalogue import Language, Voice
 
-_VOICES: Final = Path(__file__).with_name("voices.json")
+LOCAL_VOICES: Final = Path(__file__).with_name("voices.json")
 _NOT_OFFERED: Final = Path(__file__).with_name("voices_not_offered.json")  # a test holds it to ``models.speech``
 _LANGUAGES: Final = Path(__file__).with_name("languages.json")
 _NUM_NEAR: Final = 3
 
 
 class LocalVoiceCatalogue:
-    """``VoiceCatalogue`` read once from JSON: a list of objects with the fields of ``Voice``.
+    """``VoiceCatalogue`` read once from JSON files: a list of objects with the fields of ``Voice``.
 
     Raises:
         Unavailable: ``voices_missing`` when the file is not there or not right.
     """
 
-    def __init__(self, path: Path = _VOICES) -> None:
-        try:
-            rows = json.loads(path.read_text(encoding="utf-8"))
-            names = {field.name for field in fields(Voice)}
-            if not rows:
-                raise ValueError("it is empty")
-            voices = [Voice(**{name: row[name] for name in names}) for row in rows]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise Unavailable(f"The voice list {path.name} is not usable: {error}.", code="voices_missing") from error
-        self._voices = {voice.id: voice for voice in voices}
+    def __init__(self, path: Path = LOCAL_VOICES, *more: Path) -> None:
+        self._voices = {voice.id: voice for one in (path, *more) for voice in _read(one)}
 
     def get(self, voice_id: str) -> Voice:
         if voice_id in self._voices:
@@ -81,6 +73,18 @@ class LocalVoiceCatalogue:
             same,
             key=lambda name: (primary_language(name) != name, -SequenceMatcher(None, voice_id.lower(), name).ratio()),
         )
+
+
+def _read(path: Path) -> list[Voice]:
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8"))
+        rows = rows["voices"] if isinstance(rows, dict) else rows
+        names = {field.name for field in fields(Voice)}
+        if not rows:
+            raise ValueError("it is empty")
+        return [Voice(**{name: row[name] for name in names}) for row in rows]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise Unavailable(f"The voice list {path.name} is not usable: {error}.", code="voices_missing") from error
 
 
 @cache

@@ -23,7 +23,7 @@ def settings(tmp_path):
 def test_every_port_has_an_adapter(settings):
     services = bootstrap(settings)
     missing = [field.name for field in fields(Services) if getattr(services, field.name) is None]
-    assert missing == ["language_model"]
+    assert missing == ["language_model", "managed_speech"]
 
 
 def test_replacement_takes_the_adapters_place_and_reaches_the_others(settings):

@@ -1,0 +1,1 @@
+"""Adapters of AWS against the shapes that its services say they have."""
