@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from services.adapters.cursors import last_id_of, page_of
 from services.domain.engine import EngineKind
-from services.domain.errors import Conflict, InvalidRequest, NotFound
-from services.domain.ids import check_id
+from services.domain.errors import Conflict, NotFound
 from services.domain.job import Job, JobState, JobStep
 from services.ports.clock import Clock
 from services.ports.jobs import Page
@@ -63,17 +62,16 @@ class FakeJobStore:
         limit: int = 50,
     ) -> Page[Job]:
         jobs = sorted((row.job for row in self._rows.values()), key=lambda job: job.id, reverse=True)
-        last_id = None if cursor is None else _last_id(cursor)
+        before = last_id_of(cursor, "job")
         found = [
             job
             for job in jobs
             if job.tenant_id == tenant_id
             and (state is None or job.state == state)
             and (kind is None or job.kind == kind)
-            and (last_id is None or job.id < last_id)
+            and job.id < before
         ]
-        more = base64.urlsafe_b64encode(found[limit - 1].id.encode()).decode() if len(found) > limit else None
-        return Page(items=tuple(found[:limit]), cursor=more)
+        return page_of(found, limit)
 
     def claim(
         self,
@@ -138,12 +136,3 @@ class FakeJobStore:
 
     def outstanding_by_tenant(self) -> Mapping[str, int]:
         return Counter(row.job.tenant_id for row in self._rows.values() if row.job.step is JobStep.RUN)
-
-
-def _last_id(cursor: str) -> str:
-    try:
-        return check_id(base64.urlsafe_b64decode(cursor).decode(), "job")
-    except (ValueError, InvalidRequest) as error:
-        raise InvalidRequest(
-            "The cursor is not one of this listing.", code="malformed_cursor", param="cursor"
-        ) from error

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from services.adapters.aws.items import Item
+from services.adapters.instants import sortable, to_expiry, to_micros
 from services.domain import wire
 from services.domain.job import Job, JobState, JobStep
 
 SERVED: Final = (JobStep.PREPARE, JobStep.DISPATCH, JobStep.NOTIFY)  # the steps whose jobs are claimed
 RUNNING: Final = "run"
 _NO_DEADLINE: Final = 10**16  # in 2286
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def item_of(job: Job, *, retention: timedelta) -> Item:
@@ -27,7 +27,7 @@ def item_of(job: Job, *, retention: timedelta) -> Item:
         "kind": job.kind,
         "tenant_state": tenant_state(job.tenant_id, job.state),
         "step": job.step,
-        "available_at": micros(job.available_at),
+        "available_at": to_micros(job.available_at),
         "step_tries": job.step_tries,
         "version": job.version,
         "body": wire.encode(job).decode(),
@@ -37,9 +37,9 @@ def item_of(job: Job, *, retention: timedelta) -> Item:
         item["due_id"] = due_id(job.available_at, job.id)
     if job.step is JobStep.RUN:
         item["running"] = RUNNING
-        item["deadline_at"] = _NO_DEADLINE if job.deadline_at is None else micros(job.deadline_at)
+        item["deadline_at"] = _NO_DEADLINE if job.deadline_at is None else to_micros(job.deadline_at)
     if job.state.is_final:
-        item["expires_at"] = round(((job.finished_at or job.updated_at) + retention).timestamp())
+        item["expires_at"] = to_expiry((job.finished_at or job.updated_at) + retention)
     return item
 
 
@@ -61,9 +61,4 @@ def tenant_state(tenant_id: str, state: JobState) -> str:
 
 def due_id(moment: datetime, job_id: str) -> str:
     """Sorts by time, then by id."""
-    return f"{micros(moment):017d}#{job_id}"
-
-
-def micros(moment: datetime) -> int:
-    """Microseconds since 1970."""
-    return (moment - _EPOCH) // timedelta(microseconds=1)
+    return f"{sortable(moment)}#{job_id}"

@@ -5,7 +5,6 @@ Indexes are narrow and a moment behind; they say where to look, and the item, re
 
 from __future__ import annotations
 
-import base64
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -16,12 +15,13 @@ from typing import Any, Final
 
 from services.adapters.aws.clients import Clients
 from services.adapters.aws.items import Item
-from services.adapters.aws.job_items import RUNNING, SERVED, due_id, item_of, job_of, micros, partition, tenant_state
+from services.adapters.aws.job_items import RUNNING, SERVED, due_id, item_of, job_of, partition, tenant_state
 from services.adapters.aws.table import ConditionFailed, Table
 from services.adapters.aws.turns import Turn, Turns
+from services.adapters.cursors import last_id_of
+from services.adapters.instants import to_micros
 from services.domain.engine import EngineKind
-from services.domain.errors import Conflict, InvalidRequest, NotFound, Unavailable
-from services.domain.ids import check_id
+from services.domain.errors import Conflict, NotFound, Unavailable
 from services.domain.job import Job, JobState, JobStep
 from services.ports.clock import Clock
 from services.ports.jobs import Page
@@ -87,7 +87,7 @@ class DynamoJobStore:
         if state is not None:
             index, name, value = "by_state", "tenant_state", tenant_state(tenant_id, state)
         ids: list[str] = []
-        before = _LAST if cursor is None else _last_id(cursor)
+        before = last_id_of(cursor, "job")
         while len(ids) <= limit:
             rows = self._table.query(
                 f"#{name} = :value AND #id < :before",
@@ -104,7 +104,7 @@ class DynamoJobStore:
         items = [jobs[job_id] for job_id in ids[:limit] if job_id in jobs]
         return Page(
             items=tuple(job for job in items if state is None or job.state is state),
-            cursor=_cursor(ids[limit - 1]) if len(ids) > limit else None,
+            cursor=ids[limit - 1] if len(ids) > limit else None,
         )
 
     def claim(
@@ -164,7 +164,7 @@ class DynamoJobStore:
 
     def overdue(self, now: datetime, *, limit: int) -> Sequence[Job]:
         condition = "#running = :running AND #deadline_at < :now"
-        rows = self._table.query(condition, {"running": RUNNING, "now": micros(now)}, index="by_run", limit=limit)
+        rows = self._table.query(condition, {"running": RUNNING, "now": to_micros(now)}, index="by_run", limit=limit)
         jobs = self.get_many([row["id"] for row in rows])
         found = (jobs[row["id"]] for row in rows if row["id"] in jobs)
         return tuple(job for job in found if job.step is JobStep.RUN and job.deadline_at and job.deadline_at < now)
@@ -243,16 +243,3 @@ class DynamoJobStore:
 
 def _not_found(job_id: str) -> NotFound:
     return NotFound(f"There is no job {job_id}.", code="job_not_found")
-
-
-def _cursor(last_id: str) -> str:
-    return base64.urlsafe_b64encode(last_id.encode()).decode().rstrip("=")
-
-
-def _last_id(cursor: str) -> str:
-    try:
-        padded = cursor + "=" * (-len(cursor) % 4)
-        return check_id(base64.b64decode(padded, altchars=b"-_", validate=True).decode(), "job")
-    except (ValueError, InvalidRequest) as error:  # binascii.Error and UnicodeError are ValueErrors
-        detail = "The cursor is not one of this listing."
-        raise InvalidRequest(detail, code="malformed_cursor", param="cursor") from error

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import sqlite3
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from services.adapters.cursors import last_id_of, page_of
 from services.adapters.instants import to_micros
 from services.adapters.local.sqlite import Database
 from services.domain import wire
 from services.domain.engine import EngineKind
-from services.domain.errors import Conflict, InvalidRequest, NotFound
-from services.domain.ids import check_id
+from services.domain.errors import Conflict, NotFound
 from services.domain.job import Job, JobState, JobStep
 from services.ports.clock import Clock
 from services.ports.jobs import Page
@@ -161,13 +160,12 @@ class SqliteJobStore:
                 parameters.append(value)
         if cursor is not None:
             conditions.append("id < ?")
-            parameters.append(_last_id(cursor))
+            parameters.append(last_id_of(cursor, "job"))
         rows = self._database.all(  # ids are ULIDs: their order is the order of time
             f"SELECT * FROM jobs WHERE {' AND '.join(conditions)} ORDER BY id DESC LIMIT ?",
             (*parameters, limit + 1),
         )
-        more = _cursor(rows[limit - 1]["id"]) if len(rows) > limit else None
-        return Page(items=tuple(_job(row) for row in rows[:limit]), cursor=more)
+        return page_of([_job(row) for row in rows], limit)
 
     def claim(
         self,
@@ -280,16 +278,3 @@ def _micros_or_none(moment: datetime | None) -> int | None:
 
 def _not_found(job_id: str) -> NotFound:
     return NotFound(f"There is no job {job_id}.", code="job_not_found")
-
-
-def _cursor(last_id: Any) -> str:
-    return base64.urlsafe_b64encode(str(last_id).encode()).decode().rstrip("=")
-
-
-def _last_id(cursor: str) -> str:
-    try:
-        padded = cursor + "=" * (-len(cursor) % 4)
-        return check_id(base64.b64decode(padded, altchars=b"-_", validate=True).decode(), "job")
-    except (ValueError, InvalidRequest) as error:  # binascii.Error and UnicodeError are ValueErrors
-        detail = "The cursor is not one of this listing."
-        raise InvalidRequest(detail, code="malformed_cursor", param="cursor") from error
