@@ -82,18 +82,18 @@ class Client:
             if not cursor:
                 return
 
-    def upload(self, path: Path, *, fallback_type: str) -> str:
-        """Send a file; its upload id. ``fallback_type`` is for names that tell no type."""
+    def upload(self, path: Path, *, fallback_type: str, media_type: str | None = None) -> str:
+        """Send a file; its upload id. ``fallback_type`` is for names that tell no type; ``media_type`` for any."""
         try:
             with path.open("rb") as file:
-                return self._send(path, file, fallback_type)
+                return self._send(path, file, media_type or media_type_of(path) or fallback_type)
         except OSError as error:
             raise errors.InvalidRequest(f"{path} cannot be read: {error.strerror}.", code="file_not_found") from error
 
-    def _send(self, path: Path, file: IO[bytes], fallback_type: str) -> str:
+    def _send(self, path: Path, file: IO[bytes], media_type: str) -> str:
         body = {
             "file_name": path.name.encode("utf-8", "replace").decode(),  # on Linux a name is any bytes
-            "media_type": media_type_of(path) or fallback_type,
+            "media_type": media_type,
             "size_bytes": path.stat().st_size,
         }
         created = self.post("/v1/uploads", body)

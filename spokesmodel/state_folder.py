@@ -16,7 +16,7 @@ _LOCK: Final = "runner.lock"
 _ADDRESS: Final = "runner.json"
 API_KEY_FILE: Final = "api_key"
 WORKERS_LOG: Final = "workers.log"
-_STORES: Final = ("jobs", "engine", "uploads", "avatars", "tenants", "usage", "idempotency", "deliveries")
+_STORES: Final = ("jobs", "batches", "engine", "uploads", "avatars", "tenants", "usage", "idempotency", "deliveries")
 _FILES: Final = (_LOCK, WORKERS_LOG, *(f"{name}.sqlite" for name in _STORES))
 _FOLDERS: Final = ("objects", "incoming", "scratch")
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from spokesmodel.cli import admin, catalogue, consents, demo, doctor, script, serve, verify, video
+from spokesmodel.cli import admin, batch, catalogue, consents, demo, doctor, script, serve, verify, video
 from spokesmodel.cli.output import EXIT_CODES_HELP
 
 app = typer.Typer(
@@ -17,6 +17,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("video")(video.video)
+app.add_typer(batch.app, name="batch")
 app.command("script")(script.script)
 app.command("voices")(catalogue.voices)
 app.command("avatars")(catalogue.avatars)

@@ -1,0 +1,193 @@
+"""Wait for a batch's end, fetch its results, and tell what failed."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import typer
+
+from services.domain.errors import InvalidRequest, QuotaExceeded
+from spokesmodel.cli.film_files import beside
+from spokesmodel.cli.output import print_table
+
+if TYPE_CHECKING:
+    from spokesmodel.client import Client
+
+_FIRST_POLL_S: Final = 0.2
+_LONGEST_POLL_S: Final = 2.0
+_MAX_SHOWN: Final = 50
+_UNSAFE: Final = re.compile(r"[^\w.-]+")
+RESULTS: Final = "results.csv"
+Values = dict[str, Any]
+
+
+def follow(client: Client, batch_id: str, on_progress: Callable[[str, float], None]) -> Values:
+    """The batch once it has ended, or rests because it is paused."""
+    pause_s = _FIRST_POLL_S
+    while True:
+        try:
+            batch = client.get(f"/v1/batches/{batch_id}")
+        except QuotaExceeded as error:
+            time.sleep(error.retry_after_s)
+            continue
+        on_progress(*progress_of(batch))
+        rests = batch["state"] == "paused" and batch["report"] and not batch["counts"]["submitted"]
+        if batch["finished_at"] is not None or rests:
+            return batch
+        time.sleep(pause_s)
+        pause_s = min(_LONGEST_POLL_S, pause_s * 1.2)
+
+
+def progress_of(batch: Mapping[str, Any]) -> tuple[str, float]:
+    """What a progress bar says of the batch."""
+    counts = batch["counts"]
+    to_run = batch["num_rows"] - counts["invalid"]
+    if batch["report"] is None or to_run == 0:
+        return "checking", 0.0
+    num_ended = counts["succeeded"] + counts["failed"] + counts["canceled"]
+    failed = f", {counts['failed']} failed" if counts["failed"] else ""
+    return f"{num_ended} of {to_run}{failed}", num_ended / to_run
+
+
+def save_results(
+    client: Client, batch: Mapping[str, Any], out: Path, on_progress: Callable[[str, float], None]
+) -> list[Values]:
+    """Every row's result; its files and a table of all are in ``out`` then, and a row has ``files`` by role.
+
+    Files are named for the row's own ``id``, or its number. One that is there with the same size is kept: after a
+    retry only what is new is fetched.
+
+    Raises:
+        InvalidRequest: ``out_not_writable``.
+    """
+    _make(out)
+    rows = list(_results(client, batch["id"], out))
+    names = _names(rows)
+    with_files = [row for row in rows if row["result"]]
+    for number, row in enumerate(with_files):
+        on_progress("fetching", number / len(with_files))
+        row["files"] = _fetch(client, row, beside(out / f"{names[row['row']]}.mp4"), out)
+    _write_table(rows, out / RESULTS)
+    return rows
+
+
+def _results(client: Client, batch_id: str, out: Path) -> Iterator[Values]:
+    """Every row of the result table, part after part."""
+    path = out / f".{RESULTS}.jsonl"
+    cursor, is_first = "", True
+    while cursor or is_first:
+        asked = {"format": "jsonl", **({"cursor": cursor} if cursor else {})}
+        part = client.get(f"/v1/batches/{batch_id}/results", **asked)
+        client.download(part["url"], path)
+        with path.open(encoding="utf-8") as lines:
+            yield from (json.loads(line) for line in lines)
+        cursor, is_first = part["next_cursor"] or "", False
+    path.unlink()
+
+
+def _write_table(rows: list[Values], path: Path) -> None:
+    """The server's table with the files that are here in place of links, which expire."""
+    roles = list(dict.fromkeys(role for row in rows for role in row.get("files", {})))
+    try:
+        # Spreadsheets take a file without a byte order mark for their own code page.
+        with path.open("w", encoding="utf-8-sig", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["row", "id", "state", "job_id", "column", "code", "reason", *roles, "facts"])
+            for row in rows:
+                faults = faults_of([row], {})
+                told = ["; ".join(str(fault[name] or "") for fault in faults) for name in ("column", "code", "reason")]
+                files = [Path(row["files"][role]).name if role in row.get("files", {}) else "" for role in roles]
+                facts = json.dumps(row["result"]["facts"], ensure_ascii=False) if row["result"] else ""
+                head = [row[name] if row[name] is not None else "" for name in ("row", "id", "state", "job_id")]
+                writer.writerow([*head, *told, *files, facts])
+    except OSError as error:
+        raise InvalidRequest(f"{path} cannot be written: {error.strerror}.", code="out_not_writable") from error
+
+
+def _fetch(client: Client, row: Values, targets: Mapping[str, Path], out: Path) -> dict[str, str]:
+    files = {}
+    for output in row["result"]["outputs"]:
+        role = output["name"]
+        other = out / f"{targets['video'].stem}-{role}{Path(output['url'].partition('?')[0]).suffix}"
+        target = targets.get(role, other)
+        if not target.exists() or target.stat().st_size != output["size_bytes"]:
+            client.download(output["url"], target)
+        files[role] = str(target)
+    return files
+
+
+def _names(rows: list[Values]) -> dict[int, str]:
+    """A file name for each row, without its ending; no two the same, whatever the file system thinks of letters."""
+    taken: set[str] = set()
+    width = len(str(len(rows)))
+    names = {}
+    for row in rows:
+        number = f"row-{row['row']:0{width}}"
+        name = _UNSAFE.sub("_", row["id"] or "").strip("._")[:100] or number
+        if name.casefold() in taken:
+            name = f"{name}-{number}"
+        taken.add(name.casefold())
+        names[row["row"]] = name
+    return names
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidRequest(
+            f"{folder} cannot be made: {error.strerror}.", code="out_not_writable", param="out"
+        ) from error
+
+
+def faults_of(rows: list[Values], renamed: Mapping[str, str]) -> list[Values]:
+    """What went wrong, one entry a fault, columns named as the file names them."""
+    found = []
+    for row in rows:
+        faults = list(row["faults"])
+        if row["failure"] is not None:
+            failure = row["failure"]
+            faults.append({"column": failure["param"], "code": failure["code"], "reason": failure["detail"]})
+        for fault in faults:
+            column = renamed.get(fault["column"] or "", fault["column"])
+            found.append({"row": row["row"], "id": row["id"], **fault, "column": column})
+    return found
+
+
+def print_faults(faults: list[Values]) -> None:
+    """A table of what went wrong; long ones are cut."""
+    if not faults:
+        return
+    rows = [
+        (str(fault["row"]), fault["id"] or "", fault["column"] or "", fault["code"], fault["reason"])
+        for fault in faults[:_MAX_SHOWN]
+    ]
+    print_table(("row", "id", "column", "code", "reason"), rows)
+    if len(faults) > _MAX_SHOWN:
+        typer.echo(f"... and {len(faults) - _MAX_SHOWN} more")
+
+
+def summary_of(batch: Mapping[str, Any]) -> str:
+    """One line: what became of the rows."""
+    counts = batch["counts"]
+    named = [f"{number} {state}" for state, number in counts.items() if number]
+    if batch["dry_run"]:
+        named = [f"{counts['pending']} valid", f"{counts['invalid']} invalid"]
+    return f"{batch['num_rows']} rows: {', '.join(named) or 'none'}"
+
+
+def estimate_of(batch: Mapping[str, Any]) -> str:
+    """What the valid rows were expected to be and cost; empty when that is not known."""
+    if not batch["estimate"]:
+        return ""
+    estimate = batch["estimate"]
+    cost = estimate["cost"]
+    return (
+        f"estimate: {estimate['quantities'].get('output_s', 0):.0f} s of video, {cost['amount']:.2f} {cost['currency']}"
+    )

@@ -1,0 +1,155 @@
+"""Files named in a batch's rows: each is sent once, and its upload takes its place.
+
+A column that ends in ``file`` (``presenter.file``, ``speech.audio_file``, ``background.file``) names a file, looked up
+beside the batch's own; it is sent as the column that ends in ``upload_id``.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from services.domain.errors import ContentRejected, InvalidRequest
+from spokesmodel.cli.batch.memo import sha256_of
+
+if TYPE_CHECKING:
+    from services.usecases.read_rows import RawRow
+    from spokesmodel.client import Client
+
+_FILE: Final = "file"
+_UPLOAD: Final = "upload_id"
+_FALLBACKS: Final = {"speech": "audio/wav"}
+_USUAL_FALLBACK: Final = "image/jpeg"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalFault:
+    """Something wrong with a row that is known before anything is sent."""
+
+    row: int
+    column: str | None
+    code: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Media:
+    """The files of a batch's rows, by hash of their content.
+
+    Attributes:
+        renamed: Columns of the file by what they are sent as.
+    """
+
+    folder: Path
+    faults: list[LocalFault] = field(default_factory=list)
+    renamed: dict[str, str] = field(default_factory=dict)
+    _paths: dict[str, Path] = field(default_factory=dict)
+    _families: dict[str, str] = field(default_factory=dict)
+    _hashes: dict[Path, str] = field(default_factory=dict)
+    _uploads: dict[str, str] = field(default_factory=dict)
+
+    def find(self, name: str, *, row: int, column: str) -> None:
+        """Note that ``column`` of ``row`` names a file."""
+        self.renamed[_sent_as(column)] = column
+        path = self.folder / name
+        if path not in self._hashes:
+            try:
+                self._hashes[path] = sha256_of(path)
+            except (InvalidRequest, ValueError):
+                reason = f"There is no file {name} beside the batch's file."
+                self.faults.append(LocalFault(row=row, column=column, code="file_not_found", reason=reason))
+                return
+        self._paths.setdefault(self._hashes[path], path)
+        self._families.setdefault(self._hashes[path], _FALLBACKS.get(column.partition(".")[0], _USUAL_FALLBACK))
+
+    def send(self, client: Client, on_progress: Callable[[int, int], None]) -> None:
+        """Upload what was found, each content once."""
+        for number, (digest, path) in enumerate(self._paths.items()):
+            on_progress(number, len(self._paths))
+            self._uploads[digest] = client.upload(path, fallback_type=self._families[digest])
+
+    def upload_of(self, name: str) -> str:
+        """The upload of a file that was found and sent."""
+        return self._uploads[self._hashes[self.folder / name]]
+
+
+def names_files(column: str) -> bool:
+    """Whether a column, or the name of a JSON field, names a file."""
+    return column.rpartition(".")[2] == _FILE or column.endswith(f"_{_FILE}")
+
+
+def _sent_as(column: str) -> str:
+    return column.removesuffix(_FILE) + _UPLOAD
+
+
+def mentions_file(values: Mapping[str, Any]) -> bool:
+    """Whether a row names a file anywhere."""
+    return any(
+        mentions_file(value) if isinstance(value, Mapping) else names_files(name) for name, value in values.items()
+    )
+
+
+def find_in_rows(rows: Iterable[RawRow], media: Media) -> None:
+    """Note the files that rows name; rows that cannot be read are faults."""
+    for row in rows:
+        for fault in row.faults:
+            media.faults.append(LocalFault(row=row.number, column=fault.column, code=fault.code, reason=fault.detail))
+        find_in(row.values, media, row=row.number)
+
+
+def find_in(values: Mapping[str, Any], media: Media, *, row: int, at: str = "") -> None:
+    """Note the files that a row, or the defaults, name."""
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            find_in(value, media, row=row, at=f"{at}{name}.")
+        elif names_files(name) and isinstance(value, str):
+            media.find(value, row=row, column=f"{at}{name}")
+
+
+def with_uploads(values: Mapping[str, Any], media: Media) -> dict[str, Any]:
+    """The values with uploads in place of files."""
+    replaced: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            replaced[name] = with_uploads(value, media)
+        elif names_files(name) and isinstance(value, str):
+            replaced[_sent_as(name)] = media.upload_of(value)
+        else:
+            replaced[name] = value
+    return replaced
+
+
+def table_of(rows: list[RawRow], columns: list[str], media: Media) -> bytes:
+    """The CSV to send in place of one whose columns name files; rows keep their numbers."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow([_sent_as(name) if names_files(name) else name for name in columns])
+    for row in rows:
+        cells = with_uploads(row.values, media)
+        writer.writerow([cells.get(_sent_as(name) if names_files(name) else name, "") for name in columns])
+    return text.getvalue().encode()
+
+
+def lines_of(rows: list[RawRow], media: Media) -> bytes:
+    """The JSONL to send in place of one whose rows name files."""
+    return b"".join(json.dumps(with_uploads(row.values, media), ensure_ascii=False).encode() + b"\n" for row in rows)
+
+
+def refuse_faults(media: Media) -> None:
+    """Nothing, when every row can be read and every file is there.
+
+    Raises:
+        ContentRejected: ``invalid_rows``.
+    """
+    if media.faults:
+        first = media.faults[0]
+        raise ContentRejected(
+            f"{len(media.faults)} faults; nothing was sent. The first: row {first.row}: {first.reason}",
+            code="invalid_rows",
+            param=first.column,
+        )
