@@ -15,6 +15,7 @@ from lambdas.api.scopes import needs
 from services.domain.errors import SpokesmodelError
 from services.domain.scope import Scope
 from services.usecases.estimate_request import estimate_request
+from services.usecases.submit_video import check_submission
 
 router: Final = new_router()
 
@@ -27,11 +28,26 @@ router: Final = new_router()
     operation_id="createEstimate",
     openapi_extensions=needs(Scope.CREATE),
     tags=["account"],
-    responses=outcomes({200: ("The estimate.", EstimateBody)}, (400, 413, 415, 422)),
+    responses=outcomes({200: ("The estimate.", EstimateBody)}, (400, 403, 413, 415, 422)),
 )
 def create_estimate(body: Annotated[EstimateRequestBody, Body()]) -> Response[str]:
     services, tenant, request = runtime.services(), caller(router), body.body.to_domain()
+    has_language_model = services.language_model is not None
     try:
+        check_submission(
+            request,
+            tenant_id=tenant.id,
+            uploads=services.uploads,
+            avatars=services.avatars,
+            voices=services.voices,
+            objects=services.objects,
+            consents=services.consents,
+            clock=services.clock,
+            settings=services.settings,
+            callback_url=body.body.callback_url,
+            callback_id=body.body.callback_id,
+            has_language_model=has_language_model,
+        )
         estimate = estimate_request(
             request,
             tenant_id=tenant.id,
@@ -39,7 +55,7 @@ def create_estimate(body: Annotated[EstimateRequestBody, Body()]) -> Response[st
             uploads=services.uploads,
             prices=services.prices,
             settings=services.settings,
-            has_language_model=services.language_model is not None,
+            has_language_model=has_language_model,
         )
     except SpokesmodelError as error:
         error.param = f"body.{error.param}" if error.param else "body"  # as the client named it

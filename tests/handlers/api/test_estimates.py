@@ -43,3 +43,9 @@ def test_estimates_need_a_key(world):
 
 def test_body_is_the_creations_own():
     VideoBody.model_validate(VIDEO)
+
+
+def test_what_the_creation_would_not_find_is_refused(api):
+    wrong = {**VIDEO, "presenter": {"avatar_id": "avatar_01JYYYYYYYYYYYYYYYYYYYYYYY"}}
+    refused = api.post("/v1/estimates", {"kind": "video", "body": wrong}).problem
+    assert refused == (422, "avatar_not_found", "body.presenter.avatar_id")

@@ -45,8 +45,8 @@ def estimate(world):
 
 def test_text_takes_its_characters_at_the_voices_rate(estimate):
     found = estimate(order(height_px=256, aspect=Aspect.SQUARE))
-    # 141 letters and a sentence's pause, over prose's pauses (1.17), at 15 a second, and the film's tail
-    assert found.duration_s == pytest.approx(8.7, abs=0.2)
+    # 141 letters and a sentence's pause, over prose's pauses (1.17), at 15 a second, and some silence
+    assert found.duration_s == pytest.approx(8.8, abs=0.2)
     assert (found.basis, found.uncertainty) == (Basis.TEXT, 0.15)
     assert found.quantities == {"output_s": found.duration_s, "characters": 141.0}
     assert found.cost.amount == pytest.approx(found.duration_s * 0.001, abs=1e-6)
@@ -102,3 +102,12 @@ def test_what_the_creation_would_refuse_is_refused(estimate):
 def test_nothing_is_stored(world, estimate):
     estimate(order())
     assert world.jobs.list(TENANT).items == ()
+
+
+def test_short_texts_numbers_and_other_languages_are_less_sure(estimate):
+    def bound(text):
+        return estimate(order(SpokenText(voice=VoiceSettings(voice_id="en-us"), text=text))).uncertainty
+
+    assert bound("This is a sentence that says a few things about shoes.") == 0.15
+    assert bound("This is a sentence that says $49.90 about shoes.") == 0.25
+    assert bound("OK?") > 0.4
