@@ -344,7 +344,7 @@ def test_interrupted_deletion_goes_on_where_it_is_called_again(tmp_path, what):
         made = tenancy.fill()
         was_interrupted = False
         try:
-            _delete(what, tenancy, Breaking(services, number * 3))
+            _delete(what, tenancy, Breaking(services, number * 7))
         except Interrupted:
             was_interrupted = True
             _delete(what, tenancy, services)
@@ -359,7 +359,7 @@ def test_interrupted_deletion_goes_on_where_it_is_called_again(tmp_path, what):
             assert services.consents.list(tenancy.id).items == ()
             assert [job.id for job in services.jobs.list(tenancy.id).items] == [made.other]
         if not was_interrupted:
-            assert number > 3
+            assert number > 2
             return
     raise AssertionError("never came to its end")
 
