@@ -77,7 +77,8 @@ class VideoTask:
                 ),
                 producer=self._settings.content_producer,
             )
-            sources = tuple(media_type_of(path) for path in (inputs.presenter, inputs.audio, inputs.background) if path)
+            recording = None if speech.script else inputs.audio  # a managed voice's sound is no source of the client's
+            sources = tuple(media_type_of(path) for path in (inputs.presenter, recording, inputs.background) if path)
             context.check_canceled()
             film = make_video(
                 inputs,

@@ -8,6 +8,7 @@ supported languages" in its developer guide); each becomes the IPA sign of a sou
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -81,7 +82,7 @@ def words_of(
     for mark in marks:
         if mark["type"] != "word" or str(mark.get("value", "")).startswith("<"):
             continue
-        start, end = _trimmed(text, part.place(int(mark["start"])), part.place(int(mark["end"])))
+        start, end = _trimmed(text, *part.span(int(mark["start"]), int(mark["end"])))
         if end <= start or (found and start < found[-1][1]):
             continue
         found.append((start, end, min(float(mark["time"]) / 1000, duration_s)))
@@ -103,8 +104,12 @@ def words_of(
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    while start < end and not text[start].isalnum():
+    while start < end and _is_around_words(text[start]):
         start += 1
-    while end > start and not text[end - 1].isalnum():
+    while end > start and _is_around_words(text[end - 1]):
         end -= 1
     return start, end
+
+
+def _is_around_words(character: str) -> bool:
+    return character.isspace() or (unicodedata.category(character).startswith("P") and character not in "%&#@")

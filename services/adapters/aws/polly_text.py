@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -19,6 +20,7 @@ from services.domain.video import VoiceSettings
 
 MAX_BILLED: Final = 2_900
 MAX_TOTAL: Final = 5_800
+_LONG_PIECE: Final = MAX_BILLED // 4  # five times as long, should every character be escaped, it still is a request
 _SENTENCE: Final = re.compile(r".+?(?:[.!?…]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[”’」』）]*|\n{1,}|$)\s*", re.DOTALL)
 _CLAUSE: Final = re.compile(r"(?<=[,;:，；：、])\s*|\s+")
 # What is written and not spoken: HTML tags, Markdown signs, the address behind a link's text.
@@ -34,7 +36,7 @@ class Part:
     """One request: SSML for ``text[start:end]``.
 
     Attributes:
-        places: Byte offsets in ``ssml`` with the offset in the text that each stands for, both rising.
+        places: Where each spoken character begins, in bytes of ``ssml`` and in the text; both rise.
     """
 
     ssml: str
@@ -42,18 +44,19 @@ class Part:
     end: int
     places: tuple[tuple[int, int], ...]
 
-    def place(self, byte_offset: int) -> int:
-        """The offset in the client's text of a byte of the SSML; inside a tag, that of what follows it."""
-        for at, place in self.places:
-            if at >= byte_offset:
-                return place
-        return self.end
+    def span(self, first_byte: int, end_byte: int) -> tuple[int, int]:
+        """Where in the client's text these bytes of the SSML come from; tags at either end come from nowhere."""
+        first = bisect_left(self.places, (first_byte, 0))
+        last = bisect_left(self.places, (end_byte, 0)) - 1
+        if first > last:
+            return self.end, self.end
+        return self.places[first][1], self.places[last][1] + 1
 
 
 def parts_of(text: str, settings: VoiceSettings) -> list[Part]:
     """The requests that speak ``text``, cut between sentences where one would not hold it all.
 
-    Where a sentence alone is too long, between clauses or words; a word is never cut.
+    Where a sentence alone is too long, between clauses or words; and in a run of hundreds of letters, anywhere.
     """
     parts: list[Part] = []
     writer = _Writer(text, settings)
@@ -78,12 +81,13 @@ def _pieces(text: str) -> Iterator[tuple[int, int]]:
             yield match.span()
             continue
         at = match.start()
-        for cut in _CLAUSE.finditer(text, match.start(), match.end()):
-            if cut.end() - at > MAX_BILLED // 4:
-                yield at, cut.end()
-                at = cut.end()
-        if at < match.end():
-            yield at, match.end()
+        for end in (*(cut.end() for cut in _CLAUSE.finditer(text, *match.span())), match.end()):
+            while end - at > 2 * _LONG_PIECE:
+                yield at, at + _LONG_PIECE
+                at += _LONG_PIECE
+            if end - at > _LONG_PIECE or (end == match.end() and end > at):
+                yield at, end
+                at = end
 
 
 class _Writer:
@@ -126,7 +130,6 @@ class _Writer:
     def part(self) -> Part:
         assert self._span is not None
         end = self._span[1]
-        self._places.append((self._num_bytes, end))
         self._put(("</prosody>" if _prosody(self._settings) else "") + "</speak>")
         return Part(ssml="".join(self._pieces), start=self._span[0], end=end, places=tuple(self._places))
 
@@ -138,11 +141,9 @@ class _Writer:
         for pattern, alias in self._spoken_as:
             word = pattern.match(self._text, at, end)
             if word:
-                self._places.append((self._num_bytes, at))
                 self._put(f"<sub alias={quoteattr(alias)}>")
                 self._put_characters(at, word.end())
                 self._put("</sub>")
-                self._places.append((self._num_bytes, word.end()))
                 return word.end()
         self._put_characters(at, at + 1)
         return at + 1
