@@ -125,6 +125,7 @@ def lambda_handler(event: dict[str, Any], context: LambdaContext) -> dict[str, A
         answer = app.resolve(_with_get_for_head(event), context)
         tracing.note(status=answer["statusCode"])
     tracing.flush()
+    answer["body"] = answer.get("body") or ""  # not every gateway takes null
     headers = answer.setdefault("headers", {})
     headers["X-Request-Id"] = request_id
     headers["X-Content-Type-Options"] = "nosniff"
