@@ -1,5 +1,8 @@
 """``kill -9`` of worker, server or both at random moments: every accepted job still ends once, with one charge.
 
+``everything`` adds what else goes wrong: notices of the engine that are dropped, doubled or late, and webhooks that are
+slow or refused at first.
+
 The server is the real one, started as users start it; no-op jobs are stored as the API stores videos, real ones go
 through the API. Also used by the end-to-end tests, with fewer jobs.
 """
@@ -24,18 +27,21 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from benchmarks.faulty_server import NOTICES_LOG, Receiver
 from benchmarks.measure import Row
 from services.bootstrap import Services, bootstrap
 from services.domain.errors import SpokesmodelError
 from services.domain.ids import new_id
-from services.domain.job import Job, JobState
+from services.domain.job import Job, JobState, JobStep
 from services.domain.object_key import ObjectKey
 from services.settings import Settings
+from services.usecases.manage_keys import create_tenant
 from services.usecases.submit_noop import submit_noop
 from spokesmodel.client import Client
 
 NUM_NOOP = 10_000
 NUM_REAL = 200
+NUM_EVERYTHING = 10_000
 _START_TIMEOUT_S = 60.0
 _AVATAR = "avatar_01M8PBZJY0G2HC7X6V5HT6Q7K4"
 
@@ -43,17 +49,21 @@ _AVATAR = "avatar_01M8PBZJY0G2HC7X6V5HT6Q7K4"
 class Server:
     """``spokesmodel serve`` as a process that can be killed and started again."""
 
-    def __init__(self, state_dir: Path, *, engines: str, num_workers: int) -> None:
+    def __init__(
+        self, state_dir: Path, *, engines: str, num_workers: int, command: Sequence[str] = (), **environment: str
+    ) -> None:
         self.state_dir = state_dir
         self._command = [sys.executable, "-m", "spokesmodel", "serve", "--port", "0", "--json"]
         self._command += ["--engines", engines, "--workers", str(num_workers), "--state-dir", str(state_dir)]
+        self._command = list(command) or self._command
+        self._environment = environment
         self._process: subprocess.Popen[bytes] | None = None
         self._log = (state_dir.parent / "server.log").open("ab")
         self.url = ""
 
     def start(self) -> None:
         """Start it and wait until it listens."""
-        environment = {**os.environ, "POWERTOOLS_LOG_LEVEL": "ERROR"}
+        environment = {**os.environ, "POWERTOOLS_LOG_LEVEL": "ERROR", **self._environment}
         self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, stderr=self._log, env=environment)
         assert self._process.stdout is not None
         document = b""
@@ -105,6 +115,8 @@ class Report:
     failures: Counter[str] = field(default_factory=Counter)
     kills: Counter[str] = field(default_factory=Counter)
     attempts: Counter[int] = field(default_factory=Counter)
+    notices: Counter[str] = field(default_factory=Counter)
+    webhooks: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
     wall_s: float = 0.0
 
@@ -127,7 +139,55 @@ def run_noop(state_dir: Path, *, num_jobs: int, seed: int, mean_pause_s: float =
         )
         return job_id, tenant_id
 
-    return _run(state_dir, services, submit, "noop", num_jobs, chance, mean_pause_s, num_workers)
+    server = Server(state_dir, engines="noop", num_workers=num_workers)
+    return _run(server, services, submit, num_jobs, chance, mean_pause_s)
+
+
+def run_everything(
+    state_dir: Path, *, num_jobs: int, seed: int, mean_pause_s: float = 4.0, num_workers: int = 2
+) -> Report:
+    """No-op jobs under kills, with faulty notices, and with webhooks for every fifth."""
+    settings = replace(Settings(), state_dir=state_dir, attempt_timeout_s=8.0, allow_private_callbacks=True)
+    services = bootstrap(settings)
+    chance, receiver = random.Random(seed), Receiver()
+    kept = {"tenants": services.tenants, "audit": services.audit, "clock": services.clock}
+    tenants = [create_tenant(f"Tenant {number}", **kept).id for number in range(3)]  # type: ignore[arg-type]
+    called_back: set[str] = set()
+
+    def submit(_: Server) -> tuple[str, str]:
+        job_id, tenant_id = new_id("job"), chance.choice(tenants)
+        is_called_back = chance.random() < 0.2
+        if is_called_back:
+            called_back.add(job_id)
+        submit_noop(
+            {"duration_s": round(chance.uniform(0, 0.04), 3)},
+            job_id=job_id,
+            tenant_id=tenant_id,
+            jobs=services.jobs,
+            clock=services.clock,
+            settings=settings,
+            callback_url=receiver.url if is_called_back else None,
+        )
+        return job_id, tenant_id
+
+    environment = settings.to_environment() | {"SPOKESMODEL_NUM_WORKERS": str(num_workers)}
+    command = [sys.executable, "-m", "benchmarks.faulty_server", str(state_dir)]
+    server = Server(state_dir, engines="noop", num_workers=num_workers, command=command, **environment)
+    report = _run(server, services, submit, num_jobs, chance, mean_pause_s)
+    receiver.close()
+    report.notices = Counter((state_dir / NOTICES_LOG).read_text(encoding="utf-8").split())
+    report.webhooks = Counter(
+        told=len(receiver.events),
+        slow=receiver.num_slow,
+        refused=receiver.num_refused,
+        repeated=sum(sum(tries.values()) > 1 for tries in receiver.events.values()),
+    )
+    for job_id in called_back:
+        job, events = services.jobs.get(job_id), receiver.events.get(job_id, Counter())
+        if len(events) != 1 or job.step is not JobStep.NONE:
+            report.faults.append(f"{job_id}: {job.state}, {len(events)} events told, step {job.step}")
+    report.faults += [f"{job_id}: told of unasked" for job_id in receiver.events.keys() - called_back]
+    return report
 
 
 def run_real(state_dir: Path, *, num_jobs: int, seed: int, mean_pause_s: float = 8.0, num_workers: int = 2) -> Report:
@@ -152,21 +212,19 @@ def run_real(state_dir: Path, *, num_jobs: int, seed: int, mean_pause_s: float =
                     raise
                 time.sleep(0.1)
 
-    return _run(state_dir, services, submit, "video", num_jobs, chance, mean_pause_s, num_workers)
+    server = Server(state_dir, engines="video", num_workers=num_workers)
+    return _run(server, services, submit, num_jobs, chance, mean_pause_s)
 
 
 def _run(
-    state_dir: Path,
+    server: Server,
     services: Services,
     submit: Callable[[Server], tuple[str, str]],
-    engines: str,
     num_jobs: int,
     chance: random.Random,
     mean_pause_s: float,
-    num_workers: int,
 ) -> Report:
     report = Report(num_jobs=num_jobs)
-    server = Server(state_dir, engines=engines, num_workers=num_workers)
     started = time.monotonic()
     server.start()
     accepted: list[tuple[str, str]] = []
@@ -184,7 +242,7 @@ def _run(
     submitting.join()
     time.sleep(1.0)  # what was held at the last kill is taken up
     report.wall_s = time.monotonic() - started
-    _settle(services, accepted, timeout_s=120)
+    _settle(services, accepted, timeout_s=400)
     server.terminate()
     _judge(services, accepted, report)
     return report
@@ -204,11 +262,12 @@ def _kill_something(server: Server, chance: random.Random, report: Report) -> No
 
 
 def _settle(services: Services, accepted: Sequence[tuple[str, str]], *, timeout_s: float) -> None:
-    """Wait until usage is recorded for all that succeeded."""
+    """Wait until usage is recorded for all that succeeded, and every webhook is through."""
     give_up_at = time.monotonic() + timeout_s
     while time.monotonic() < give_up_at:
         charges = _num_charges(services, accepted)
-        if all(charges[job.id] for job in _jobs(services, accepted) if job.result):
+        jobs = _jobs(services, accepted)
+        if all(charges[job.id] for job in jobs if job.result) and all(job.step is not JobStep.NOTIFY for job in jobs):
             return
         time.sleep(0.5)
 
@@ -252,22 +311,30 @@ def _num_charges(services: Services, accepted: Sequence[tuple[str, str]]) -> Cou
     return charges
 
 
-def rows(num_noop: int = NUM_NOOP, num_real: int = NUM_REAL) -> list[Row]:
-    """Both runs."""
+def rows(num_noop: int = NUM_NOOP, num_real: int = NUM_REAL, num_everything: int = NUM_EVERYTHING) -> list[Row]:
+    """All three runs."""
+    runs = (
+        (run_everything, num_everything, "kill -9, faulty notices and slow webhooks under {} no-op jobs"),
+        (run_noop, num_noop, "kill -9 under {} no-op jobs"),
+        (run_real, num_real, "kill -9 under {} real jobs"),
+    )
     found = []
-    for what, run, num_jobs in (("no-op", run_noop, num_noop), ("real", run_real, num_real)):
+    for run, num_jobs, what in runs:
+        if num_jobs == 0:
+            continue
         with tempfile.TemporaryDirectory() as folder:
             report = run(Path(folder) / "state", num_jobs=num_jobs, seed=1)
-        kills = ", ".join(f"{number} x {name}" for name, number in sorted(report.kills.items()))
-        states = ", ".join(f"{number} {state}" for state, number in sorted(report.states.items()))
-        failures = f" ({dict(report.failures)})" if report.failures else ""
+        told = [f"killed: {_listed(report.kills)}", f"ended: {_listed(report.states)}"]
+        told += [f"failures: {_listed(report.failures)}"] if report.failures else []
+        told += [f"notices: {_listed(report.notices)}"] if report.notices else []
+        told += [f"webhooks: {_listed(report.webhooks)}"] if report.webhooks else []
         found.append(
             Row(
-                what=f"kill -9 under {num_jobs} {what} jobs: jobs without one final state, result and charge",
+                what=f"{what.format(num_jobs)}: jobs without one final state, result and charge",
                 value=str(len(report.faults)),
                 target="0",
                 reached=not report.faults,
-                note=f"killed: {kills}; ended: {states}{failures}; {report.wall_s:.0f} s",
+                note=f"{'; '.join(told)}; {report.wall_s:.0f} s",
             )
         )
         for fault in report.faults[:20]:
@@ -275,12 +342,17 @@ def rows(num_noop: int = NUM_NOOP, num_real: int = NUM_REAL) -> list[Row]:
     return found
 
 
+def _listed(counts: Counter[str]) -> str:
+    return ", ".join(f"{number} {name}" for name, number in sorted(counts.items()))
+
+
 def _main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--noop", type=int, default=NUM_NOOP)
     parser.add_argument("--real", type=int, default=NUM_REAL)
+    parser.add_argument("--everything", type=int, default=NUM_EVERYTHING)
     options = parser.parse_args()
-    values: list[Any] = rows(options.noop, options.real)
+    values: list[Any] = rows(options.noop, options.real, options.everything)
     for row in values:
         print(row)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.faults import Server, run_noop
+from benchmarks.faults import Server, run_everything, run_noop
 
 
 @pytest.mark.slow
@@ -19,6 +19,14 @@ def test_killed_workers_and_servers_lose_and_double_nothing(tmp_path: Path) -> N
     assert sum(report.states.values()) == 150
     assert report.kills.total() >= 3
     assert report.states["succeeded"] >= 142, report.failures  # a job may be killed three times, but not nine of them
+
+
+@pytest.mark.slow
+def test_faulty_notices_and_slow_webhooks_under_kills_lose_and_double_nothing(tmp_path: Path) -> None:
+    report = run_everything(tmp_path / "state", num_jobs=120, seed=20261130, mean_pause_s=2.0)
+    assert report.faults == []
+    assert sum(report.states.values()) == 120
+    assert min(report.notices["doubled"], report.notices["late"], report.webhooks["told"]) >= 3
 
 
 def test_workers_do_not_outlive_a_killed_server(tmp_path: Path) -> None:
