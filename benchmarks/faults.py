@@ -41,7 +41,6 @@ from spokesmodel.client import Client
 
 NUM_NOOP = 10_000
 NUM_REAL = 200
-NUM_EVERYTHING = 10_000
 _START_TIMEOUT_S = 60.0
 _AVATAR = "avatar_01M8PBZJY0G2HC7X6V5HT6Q7K4"
 
@@ -311,35 +310,31 @@ def _num_charges(services: Services, accepted: Sequence[tuple[str, str]]) -> Cou
     return charges
 
 
-def rows(num_noop: int = NUM_NOOP, num_real: int = NUM_REAL, num_everything: int = NUM_EVERYTHING) -> list[Row]:
-    """All three runs."""
-    runs = (
-        (run_everything, num_everything, "kill -9, faulty notices and slow webhooks under {} no-op jobs"),
-        (run_noop, num_noop, "kill -9 under {} no-op jobs"),
-        (run_real, num_real, "kill -9 under {} real jobs"),
+def rows(num_noop: int = NUM_NOOP, num_real: int = NUM_REAL) -> list[Row]:
+    """No-op and real jobs under kills; ``benchmarks.notices`` has the run with everything."""
+    return [
+        row_of("kill -9 under {} no-op jobs", run_noop, num_noop),
+        row_of("kill -9 under {} real jobs", run_real, num_real),
+    ]
+
+
+def row_of(what: str, run: Callable[..., Report], num_jobs: int) -> Row:
+    """One run in a folder of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = run(Path(folder) / "state", num_jobs=num_jobs, seed=1)
+    told = [f"killed: {_listed(report.kills)}", f"ended: {_listed(report.states)}"]
+    told += [f"failures: {_listed(report.failures)}"] if report.failures else []
+    told += [f"notices: {_listed(report.notices)}"] if report.notices else []
+    told += [f"webhooks: {_listed(report.webhooks)}"] if report.webhooks else []
+    for fault in report.faults[:20]:
+        print(fault, file=sys.stderr)
+    return Row(
+        what=f"{what.format(num_jobs)}: jobs without one final state, result and charge",
+        value=str(len(report.faults)),
+        target="0",
+        reached=not report.faults,
+        note=f"{'; '.join(told)}; {report.wall_s:.0f} s",
     )
-    found = []
-    for run, num_jobs, what in runs:
-        if num_jobs == 0:
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            report = run(Path(folder) / "state", num_jobs=num_jobs, seed=1)
-        told = [f"killed: {_listed(report.kills)}", f"ended: {_listed(report.states)}"]
-        told += [f"failures: {_listed(report.failures)}"] if report.failures else []
-        told += [f"notices: {_listed(report.notices)}"] if report.notices else []
-        told += [f"webhooks: {_listed(report.webhooks)}"] if report.webhooks else []
-        found.append(
-            Row(
-                what=f"{what.format(num_jobs)}: jobs without one final state, result and charge",
-                value=str(len(report.faults)),
-                target="0",
-                reached=not report.faults,
-                note=f"{'; '.join(told)}; {report.wall_s:.0f} s",
-            )
-        )
-        for fault in report.faults[:20]:
-            print(fault, file=sys.stderr)
-    return found
 
 
 def _listed(counts: Counter[str]) -> str:
@@ -350,9 +345,8 @@ def _main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--noop", type=int, default=NUM_NOOP)
     parser.add_argument("--real", type=int, default=NUM_REAL)
-    parser.add_argument("--everything", type=int, default=NUM_EVERYTHING)
     options = parser.parse_args()
-    values: list[Any] = rows(options.noop, options.real, options.everything)
+    values: list[Any] = rows(options.noop, options.real)
     for row in values:
         print(row)
 
