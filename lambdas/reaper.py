@@ -22,14 +22,6 @@ def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     with log_keys(stage="reap", request_id=getattr(context, "aws_request_id", None)):
         for job in reaped:
             log_job(job)
-    num_rung = resend_steps(
-        jobs=ours.jobs,
-        batches=ours.batches,
-        deliveries=ours.deliveries,
-        step_queue=ours.step_queue,
-        clock=ours.clock,
-        settings=ours.settings,
-    )
     expired = expire_rows(
         jobs=ours.jobs,
         objects=ours.objects,
@@ -41,6 +33,15 @@ def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     )
     if ours.settings.profile == "aws":
         _report_backlog(ours)
+    # Last: queues that do not answer make this fail, and must keep nothing else from being done.
+    num_rung = resend_steps(
+        jobs=ours.jobs,
+        batches=ours.batches,
+        deliveries=ours.deliveries,
+        step_queue=ours.step_queue,
+        clock=ours.clock,
+        settings=ours.settings,
+    )
     return {
         "num_reaped": len(reaped),
         "num_rung": num_rung,
