@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from services.adapters.aws.engine_queue import QueueEngine
+from services.adapters.aws.engine_sagemaker import SageMakerEngine
 from services.adapters.local.engine import SqliteEngine
 from services.domain.engine import AnswerState, EngineAnswer, EngineKind, EngineRequest
+from services.domain.errors import Unavailable
+from services.ports.engine import Engine
 from tests.fakes.clock import FakeClock
 from tests.fakes.engine import FakeEngine
+from tests.fakes.objects import FakeObjectStore
+from tests.fakes.sagemaker import BUCKET, FakeSageMaker, Faults
 
 
 @pytest.fixture
@@ -40,10 +47,54 @@ def answer_to(request: EngineRequest, state: AnswerState = AnswerState.SUCCEEDED
     return EngineAnswer(job_id=request.job_id, attempt=request.attempt, state=state, facts={"n": 1})
 
 
+@pytest.fixture(params=["fake", "sqlite", "work queue", "sagemaker"])
+def engine(request: pytest.FixtureRequest, clock: FakeClock) -> Engine:
+    """One that runs three attempts at once."""
+    match request.param:
+        case "fake":
+            return FakeEngine(num_instances=3)
+        case "sqlite":
+            return request.getfixturevalue("queue")
+        case "work queue":
+            aws = request.getfixturevalue("aws")
+            return QueueEngine(aws.clients, queue_url=aws.queue("work"), num_instances=3, concurrency=1)
+        case _:
+            objects = FakeObjectStore()
+            sagemaker = FakeSageMaker(objects, clock, bytes, random.Random(1), num_instances=3)
+            return SageMakerEngine(
+                sagemaker, endpoint_name="video", bucket=BUCKET, objects=objects, clock=clock, concurrency=1
+            )
+
+
 @pytest.mark.parametrize("kind", EngineKind)
-def test_admission_is_twice_what_runs_at_once(queue, kind):
-    for engine in (FakeEngine(num_instances=3), queue):
-        assert engine.capacity(kind).max_outstanding == 6
+def test_admission_is_twice_what_runs_at_once(engine, kind):
+    assert engine.capacity(kind).max_outstanding == 6
+
+
+def test_attempt_may_be_started_twice(engine, request_1):
+    engine.start(request_1)
+    engine.start(request_1)
+
+
+@pytest.mark.parametrize("make", ["fake", "work queue", "sagemaker"])
+def test_engine_that_is_not_reached_says_so_by_the_same_name(make, clock, request_1, request):
+    match make:
+        case "fake":
+            engine = FakeEngine()
+            engine.is_reachable = False
+        case "work queue":
+            aws = request.getfixturevalue("aws")
+            url = f"{aws.endpoint_url}/000000000000/none"
+            engine = QueueEngine(aws.clients, queue_url=url, num_instances=1, concurrency=1)
+        case _:
+            objects = FakeObjectStore()
+            sagemaker = FakeSageMaker(objects, clock, bytes, random.Random(1), faults=Faults(refused=1.0))
+            engine = SageMakerEngine(
+                sagemaker, endpoint_name="video", bucket=BUCKET, objects=objects, clock=clock, concurrency=1
+            )
+    with pytest.raises(Unavailable) as raised:
+        engine.start(request_1)
+    assert raised.value.code == "engine_unavailable"
 
 
 def test_admission_wakes_an_engine_that_is_scaled_to_zero():
