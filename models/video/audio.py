@@ -25,6 +25,8 @@ _MISSING_S, _MISSING_SHARE = 0.25, 0.02
 _LAST_FRAME = 2048  # samples in the longest codec frame of these containers (HE-AAC)
 # Holes in the time stamps (lost network packets, paused recorders) become silence, as players do.
 _HOLE_MIN_S, _HOLE_MAX_S = 0.1, 60.0
+# Beyond any recorder; at a billion hertz such a hole would be gigabytes of silence.
+_MAX_RATE_HZ, _MAX_CHANNELS = 768_000, 64
 # Channels quieter than this share of the loudest hold no voice (an unplugged second microphone).
 _SILENT_SHARE = 0.03
 
@@ -66,6 +68,8 @@ def load_audio(path: Path, *, max_duration_s: float = 1800.0, name: str | None =
         rate_hz, channels = stream.codec_context.sample_rate, stream.codec_context.channels
         if not rate_hz or not channels:
             raise unreadable(shown, "it states no sample rate or no channels")
+        if rate_hz > _MAX_RATE_HZ or channels > _MAX_CHANNELS:
+            raise unsupported(shown, f"it states {channels} channels at {rate_hz:,} Hz")
         declared_s = _declared_s(path, container, stream)
         _require_short(shown, declared_s, max_duration_s)
         codec = stream.codec_context.name

@@ -74,7 +74,7 @@ def read_picture(
             raise unreadable(name, "its header is damaged") from error
         _require_size(image.size, name, max_pixels)
         try:
-            if getattr(image, "n_frames", 1) > 1 and image.format != "MPO":
+            if _has_second_frame(image) and image.format != "MPO":
                 notes.append(f'"{name}" is animated: its first frame is used.')
             full_size = image.size
             if image.format == "JPEG":
@@ -95,6 +95,21 @@ def read_picture(
         original_size=full_size[::-1] if turned else full_size,
         notes=tuple(notes),
     )
+
+
+def _has_second_frame(image: Image.Image) -> bool:
+    """Whether the file goes on behind its first picture, found without reading all of it.
+
+    ``n_frames`` would: a TIFF of 100,000 directories keeps it busy for most of a minute.
+    """
+    if image.format != "TIFF":
+        return bool(getattr(image, "is_animated", False))
+    try:
+        image.seek(1)
+    except EOFError:
+        return False
+    image.seek(0)
+    return True
 
 
 def _require_size(size: tuple[int, int], name: str, max_pixels: int) -> None:
