@@ -12,7 +12,8 @@ from typing import Final
 
 from services.adapters.cursors import last_id_of, page_of
 from services.adapters.instants import to_micros
-from services.adapters.local.job_tables import MIGRATIONS, TENANTS_IN_TURN
+from services.adapters.local.job_tables import MIGRATIONS as _MIGRATIONS
+from services.adapters.local.job_tables import TENANTS_IN_TURN
 from services.adapters.local.sqlite import Database
 from services.domain import wire
 from services.domain.engine import EngineKind
@@ -28,7 +29,7 @@ class SqliteJobStore:
     """``services.ports.jobs.JobStore`` for the threads and processes of one machine."""
 
     def __init__(self, path: Path, *, clock: Clock) -> None:
-        self._database = Database(path, MIGRATIONS)
+        self._database = Database(path, _MIGRATIONS)
         self._clock = clock
 
     def add(self, job: Job) -> None:
