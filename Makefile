@@ -7,13 +7,18 @@ BIN := $(VENV)/bin
 TOOLS := .tools
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check serve bench setup setup-dev tools package packages lock sbom clean
+.PHONY: demo test test-sam check serve bench setup setup-dev tools package packages lock sbom clean
 
 demo: setup ## a built-in brief becomes out/demo.mp4 through the real job flow
 	$(BIN)/spokesmodel demo --out out
 
 test: setup-dev tools packages ## every test
 	$(BIN)/python -m pytest -q -n 2 --dist loadscope
+
+test-sam: $(TOOLS)/sam/.installed ## every function in its Lambda container, with its recorded event; needs Docker
+	SAM_CLI_TELEMETRY=0 $(TOOLS)/sam/bin/sam build
+	for event in events/*.json; do \
+		SAM_CLI_TELEMETRY=0 $(TOOLS)/sam/bin/sam local invoke "$$(basename "$$event" .json)" -e "$$event" || exit 1; done
 
 check: setup-dev $(TOOLS)/sam/.installed ## style, types, import contracts, template, links
 	$(BIN)/ruff check .

@@ -21,7 +21,6 @@ import httpx
 
 from services.bootstrap import Services, bootstrap
 from services.settings import Settings
-from spokesmodel import template
 from tests.emulator import ROOT, Emulator
 
 NAME: Final = "spokes"
@@ -69,11 +68,22 @@ class Stack:
     """A deployed stack.
 
     Args:
+        folder: What functions are made of; None stages it.
+        rewrite: A change of the template's text before it is deployed.
         parameters: Of the template; ``Inference`` is ``queue``, as the emulator knows no SageMaker.
     """
 
-    def __init__(self, emulator: Emulator, **parameters: str) -> None:
+    def __init__(
+        self,
+        emulator: Emulator,
+        *,
+        folder: Path | None = None,
+        rewrite: Callable[[str], str] = str,
+        **parameters: str,
+    ) -> None:
         self.emulator = emulator
+        self._folder = folder or staged_folder()
+        self._rewrite = rewrite
         self.parameters = {"Inference": "queue", "AllowPrivateCallbacks": "true", "Polly": "false", **parameters}
         self.outputs = self._deploy()
 
@@ -120,8 +130,8 @@ class Stack:
     def _deploy(self) -> dict[str, str]:
         s3, cloudformation = self.emulator.client("s3"), self.emulator.client("cloudformation")
         s3.create_bucket(Bucket="code")
-        s3.put_object(Bucket="code", Key="functions.zip", Body=zipped(staged_folder()))
-        text = (ROOT / "template.yaml").read_text(encoding="utf-8")
+        s3.put_object(Bucket="code", Key="functions.zip", Body=zipped(self._folder))
+        text = self._rewrite((ROOT / "template.yaml").read_text(encoding="utf-8"))
         text = text.replace("    CodeUri: .\n", "    CodeUri: s3://code/functions.zip\n")  # as `sam package` does
         s3.put_object(Bucket="code", Key="template.yaml", Body=text.encode())
         cloudformation.create_change_set(
@@ -169,11 +179,6 @@ class Workers:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.communicate()
-
-
-def template_of_repository() -> template.Template:
-    """The template as the cloud has it."""
-    return template.load(ROOT / "template.yaml")
 
 
 def until(condition: Callable[[], Any], timeout_s: float = 60.0) -> Any:
