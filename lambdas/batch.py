@@ -11,7 +11,7 @@ from lambdas.api import creations
 from lambdas.runtime import logger, serve_records, services
 from services.bootstrap import Services
 from services.domain.batch import Batch
-from services.domain.errors import InvalidRequest
+from services.domain.errors import InvalidRequest, NotFound
 from services.usecases.check_quota import check_job_quota
 from services.usecases.notify_batch import notify_batch
 from services.usecases.serve_batch import BatchServer
@@ -38,9 +38,11 @@ def server(ours: Services) -> BatchServer:
         )
 
     def check_quota(tenant_id: str) -> None:
-        check_job_quota(
-            ours.tenants.get(tenant_id), jobs=ours.jobs, usage=ours.usage, clock=ours.clock, settings=ours.settings
-        )
+        try:
+            tenant = ours.tenants.get(tenant_id)
+        except NotFound:
+            return  # as dispatch has it: a tenant without a row has the usual share
+        check_job_quota(tenant, jobs=ours.jobs, usage=ours.usage, clock=ours.clock, settings=ours.settings)
 
     return BatchServer(
         creations={kind: partial(make, ours) for kind, make in creations.CREATIONS.items()},

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from services.domain.errors import Canceled, InvalidRequest
+from services.domain.errors import Canceled, ContentRejected, InvalidRequest
 from spokesmodel.cli.backend import backend
 from spokesmodel.cli.output import (
     CANCELED,
@@ -88,6 +88,7 @@ def run(
 
         sha256, memo = sha256_of(file), read_memo(file)
         prepared = prepare(file, read_defaults(defaults))
+        _refuse(prepared.media.faults, as_json=as_json)
         folder = out or file.with_name(f"{file.stem}-results")
         order = {"kind": kind.value, "name": file.name[:200], "dry_run": dry_run, "on_invalid": on_invalid.value}
         with _connected(state_dir, url, key_file, None) as client, progress_bar(as_json) as on_progress:
@@ -253,6 +254,24 @@ def _to_the_end(
     if batch["dry_run"] or batch["state"] == "failed":
         return list(client.items(f"/v1/batches/{batch['id']}/rows", state="invalid", limit="100")), batch
     return save_results(client, batch, folder, on_progress), batch
+
+
+def _refuse(faults: list[dict[str, Any]], *, as_json: bool) -> None:
+    """Nothing, when every file that a row names is there.
+
+    Raises:
+        ContentRejected: ``invalid_rows``.
+    """
+    if not faults:
+        return
+    from spokesmodel.cli.batch.follow import print_faults
+
+    if as_json:
+        print_json({"faults": faults})
+    else:
+        print_faults(faults)
+    number = "One fault" if len(faults) == 1 else f"{len(faults)} faults"
+    raise ContentRejected(f"{number} in the file; nothing was sent.", code="invalid_rows", param="file")
 
 
 def _tell(

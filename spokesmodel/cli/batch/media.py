@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from services.domain.errors import ContentRejected, InvalidRequest
+from services.domain.errors import InvalidRequest
 from spokesmodel.cli.batch.memo import sha256_of
 
 if TYPE_CHECKING:
@@ -27,26 +27,17 @@ _FALLBACKS: Final = {"speech": "audio/wav"}
 _USUAL_FALLBACK: Final = "image/jpeg"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LocalFault:
-    """Something wrong with a row that is known before anything is sent."""
-
-    row: int
-    column: str | None
-    code: str
-    reason: str
-
-
 @dataclass(slots=True)
 class Media:
     """The files of a batch's rows, by hash of their content.
 
     Attributes:
+        faults: What is wrong with rows, as results tell it; known before anything is sent.
         renamed: Columns of the file by what they are sent as.
     """
 
     folder: Path
-    faults: list[LocalFault] = field(default_factory=list)
+    faults: list[dict[str, Any]] = field(default_factory=list)
     renamed: dict[str, str] = field(default_factory=dict)
     _paths: dict[str, Path] = field(default_factory=dict)
     _families: dict[str, str] = field(default_factory=dict)
@@ -62,10 +53,14 @@ class Media:
                 self._hashes[path] = sha256_of(path)
             except (InvalidRequest, ValueError):
                 reason = f"There is no file {name} beside the batch's file."
-                self.faults.append(LocalFault(row=row, column=column, code="file_not_found", reason=reason))
+                self.blame(row, column, "file_not_found", reason)
                 return
         self._paths.setdefault(self._hashes[path], path)
         self._families.setdefault(self._hashes[path], _FALLBACKS.get(column.partition(".")[0], _USUAL_FALLBACK))
+
+    def blame(self, row: int, column: str | None, code: str, reason: str) -> None:
+        """Note a fault; row 0 is the defaults."""
+        self.faults.append({"row": row, "id": None, "column": column, "code": code, "reason": reason})
 
     def send(self, client: Client, on_progress: Callable[[int, int], None]) -> None:
         """Upload what was found, each content once."""
@@ -98,7 +93,7 @@ def find_in_rows(rows: Iterable[RawRow], media: Media) -> None:
     """Note the files that rows name; rows that cannot be read are faults."""
     for row in rows:
         for fault in row.faults:
-            media.faults.append(LocalFault(row=row.number, column=fault.column, code=fault.code, reason=fault.detail))
+            media.blame(row.number, fault.column, fault.code, fault.detail)
         find_in(row.values, media, row=row.number)
 
 
@@ -138,18 +133,3 @@ def table_of(rows: list[RawRow], columns: list[str], media: Media) -> bytes:
 def lines_of(rows: list[RawRow], media: Media) -> bytes:
     """The JSONL to send in place of one whose rows name files."""
     return b"".join(json.dumps(with_uploads(row.values, media), ensure_ascii=False).encode() + b"\n" for row in rows)
-
-
-def refuse_faults(media: Media) -> None:
-    """Nothing, when every row can be read and every file is there.
-
-    Raises:
-        ContentRejected: ``invalid_rows``.
-    """
-    if media.faults:
-        first = media.faults[0]
-        raise ContentRejected(
-            f"{len(media.faults)} faults; nothing was sent. The first: row {first.row}: {first.reason}",
-            code="invalid_rows",
-            param=first.column,
-        )

@@ -18,7 +18,6 @@ from spokesmodel.cli.batch.media import (
     lines_of,
     mentions_file,
     names_files,
-    refuse_faults,
     table_of,
     with_uploads,
 )
@@ -116,12 +115,7 @@ def prepare(file: Path, defaults: Mapping[str, Any]) -> Prepared:
 def send(
     prepared: Prepared, order: dict[str, Any], client: Client, on_progress: Callable[[str, float], None]
 ) -> dict[str, Any]:
-    """The batch as the server accepted it.
-
-    Raises:
-        ContentRejected: ``invalid_rows``: a file that a row names is not there, or a row cannot be read.
-    """
-    refuse_faults(prepared.media)
+    """The batch as the server accepted it."""
     prepared.media.send(client, lambda number, total: on_progress("sending", number / max(total, 1)))
     with prepared.to_send() as path:
         upload_id = client.upload(path, fallback_type=prepared.media_type, media_type=prepared.media_type)
