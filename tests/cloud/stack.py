@@ -95,7 +95,7 @@ class Stack:
         if key is not None:
             sent["Authorization"] = f"Bearer {key}"
         answer = httpx.request(method, self.emulator.endpoint_url + path, headers=sent, json=json, timeout=60)
-        is_json = "json" in answer.headers.get("Content-Type", "")
+        is_json = bool(answer.content) and "json" in answer.headers.get("Content-Type", "")  # a 204 has no body
         return Answer(status=answer.status_code, headers=answer.headers, body=answer.json() if is_json else answer.text)
 
     def queue_url(self, name: str) -> str:
