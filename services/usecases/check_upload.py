@@ -7,8 +7,10 @@ from collections.abc import Collection
 from services.domain.errors import ContentRejected, InvalidRequest, NotFound
 from services.domain.media_format import START_BYTES, format_of
 from services.domain.object_key import ObjectKey
+from services.domain.picture_size import size_of
 from services.ports.objects import ObjectStore
 from services.ports.uploads import Upload, UploadStore
+from services.settings import Settings
 
 
 def find_upload(upload_id: str, *, tenant_id: str, uploads: UploadStore, param: str) -> Upload:
@@ -23,14 +25,16 @@ def find_upload(upload_id: str, *, tenant_id: str, uploads: UploadStore, param: 
         raise ContentRejected(f"There is no upload {upload_id}.", code="upload_not_found", param=param) from error
 
 
-def check_bytes(upload: Upload, families: Collection[str], *, objects: ObjectStore, param: str) -> None:
+def check_bytes(
+    upload: Upload, families: Collection[str], *, objects: ObjectStore, settings: Settings, param: str
+) -> None:
     """Nothing, when the upload's bytes have arrived and begin like a file of one of ``families``.
 
     Args:
-        families: First parts of media types: ``image``, ``audio``, ``video``.
+        families: First parts of media types: ``image``, ``audio``, ``video``; ``document``.
 
     Raises:
-        ContentRejected: ``upload_incomplete``, ``empty_file``, ``unsupported_media``.
+        ContentRejected: ``upload_incomplete``, ``empty_file``, ``unsupported_media``, ``picture_too_large``.
     """
     try:
         start = objects.start_of(ObjectKey.parse(upload.object_key), size_bytes=START_BYTES)
@@ -49,5 +53,22 @@ def check_bytes(upload: Upload, families: Collection[str], *, objects: ObjectSto
             f"{upload.file_name!r} was announced as {upload.media_type}, but it {what}; send the file itself, "
             "or announce it as what it is.",
             code="unsupported_media",
+            param=param,
+        )
+    check_picture_size(start, name=repr(upload.file_name), settings=settings, param=param)
+
+
+def check_picture_size(start: bytes, *, name: str, settings: Settings, param: str) -> None:
+    """Nothing, unless the file that begins with ``start`` is a picture that would unpack to too many pixels.
+
+    Raises:
+        ContentRejected: ``picture_too_large``.
+    """
+    size = size_of(start)
+    if size is not None and size[0] * size[1] > settings.max_picture_pixels:
+        raise ContentRejected(
+            f"{name} is {size[0]}x{size[1]} pixels; at most {settings.max_picture_pixels:,} in all are accepted. Scale "
+            "it down.",
+            code="picture_too_large",
             param=param,
         )

@@ -15,6 +15,7 @@ from services.ports.clock import Clock
 from services.ports.fetcher import Fetcher
 from services.ports.objects import ObjectStore
 from services.settings import Settings
+from services.usecases.check_upload import check_picture_size
 from services.usecases.work_key import work_key
 
 _ALL_WITHIN: Final = timedelta(seconds=25)  # for every URL of a job together: preparing has a minute
@@ -27,7 +28,7 @@ class SourceReader(Protocol):
 
         Raises:
             ContentRejected: ``source_url_refused``, ``source_not_found``, ``source_too_large``, ``empty_file``,
-                ``unsupported_media``; ``source_unreachable`` when it stayed so.
+                ``unsupported_media``, ``picture_too_large``; ``source_unreachable`` when it stayed so.
             Unavailable: ``source_unreachable``.
         """
         ...
@@ -61,6 +62,7 @@ def reader_for(job: Job, *, fetcher: Fetcher, objects: ObjectStore, clock: Clock
                 raise ContentRejected(
                     f"The source is {what}; needed is {' or '.join(families)}.", code="unsupported_media", param=param
                 )
+            check_picture_size(start, name="The source", settings=settings, param=param)
             key = work_key(job, f"{role}.source")
             objects.put_file(key, file, media_type="application/octet-stream")
         return str(key)

@@ -52,7 +52,7 @@ def register_avatar(
             code="not_a_picture_or_video",
             param="upload_id",
         )
-    check_bytes(upload, (announced,), objects=objects, param="upload_id")
+    check_bytes(upload, (announced,), objects=objects, settings=settings, param="upload_id")
     check_claim(claim, Likeness.FACE, tenant_id=tenant_id, consents=consents, clock=clock, settings=settings)
     note_claim(
         claim,

@@ -15,6 +15,7 @@ from services.ports.clock import Clock
 from services.ports.consents import ConsentStore
 from services.ports.objects import ObjectStore
 from services.ports.uploads import UploadStore
+from services.settings import Settings
 from services.usecases.check_text import check_characters
 from services.usecases.check_upload import check_bytes, find_upload
 from services.usecases.record_act import record_act
@@ -41,6 +42,7 @@ def register_consent(
     objects: ObjectStore,
     audit: AuditLog,
     clock: Clock,
+    settings: Settings,
 ) -> Consent:
     """A new consent with its own copy of the evidence: a signed form, a recording, a film of the person agreeing.
 
@@ -60,7 +62,7 @@ def register_consent(
         raise InvalidRequest("This consent has expired already.", code="out_of_range", param="expires_at")
     param = "evidence_upload_id"
     upload = find_upload(evidence_upload_id, tenant_id=tenant_id, uploads=uploads, param=param)
-    check_bytes(upload, _EVIDENCE, objects=objects, param=param)
+    check_bytes(upload, _EVIDENCE, objects=objects, settings=settings, param=param)
     source = ObjectKey.parse(upload.object_key)
     size_bytes = objects.head(source).size_bytes
     if size_bytes > MAX_EVIDENCE_BYTES:

@@ -129,7 +129,8 @@ def check_submission(
         InvalidRequest: a rule of the form is broken: ``exactly_one``, ``out_of_range`` and others of ``check_video``.
         ContentRejected: ``nothing_to_say``, ``text_too_long``, ``callback_url_refused``; what is referred to is not
             there or of the wrong kind: ``avatar_not_found``, ``upload_not_found``, ``upload_incomplete``,
-            ``empty_file``, ``wrong_media_type``, ``unsupported_media``, ``voice_not_found``, ``language_not_spoken``,
+            ``empty_file``, ``wrong_media_type``, ``unsupported_media``, ``picture_too_large``,
+            ``voice_not_found``, ``language_not_spoken``,
             ``language_not_written``, ``facts_in_other_language``, ``consent_not_found``.
         Forbidden: ``consent_required``, ``consent_revoked``, ``consent_expired``.
     """
@@ -139,7 +140,7 @@ def check_submission(
         check_voice(request.speech, voices, has_language_model=has_language_model)
     claim = _claim_of(request.presenter, tenant_id=tenant_id, avatars=avatars)
     for param, upload_id in _uploads_of(request).items():
-        _check_upload(param, upload_id, tenant_id=tenant_id, uploads=uploads, objects=objects)
+        _check_upload(param, upload_id, tenant_id=tenant_id, uploads=uploads, objects=objects, settings=settings)
     if claim is not None:
         check_claim(claim, Likeness.FACE, tenant_id=tenant_id, consents=consents, clock=clock, settings=settings)
     return claim
@@ -184,7 +185,9 @@ def _uploads_of(request: VideoRequest) -> dict[str, str]:
     return {param: upload_id for param, upload_id in found.items() if upload_id is not None}
 
 
-def _check_upload(param: str, upload_id: str, *, tenant_id: str, uploads: UploadStore, objects: ObjectStore) -> None:
+def _check_upload(
+    param: str, upload_id: str, *, tenant_id: str, uploads: UploadStore, objects: ObjectStore, settings: Settings
+) -> None:
     upload = find_upload(upload_id, tenant_id=tenant_id, uploads=uploads, param=param)
     families = FAMILIES[param.partition(".")[0]]
     announced = upload.media_type.partition("/")[0]
@@ -195,4 +198,5 @@ def _check_upload(param: str, upload_id: str, *, tenant_id: str, uploads: Upload
             param=param,
         )
     # Sound may come in a video's container and the other way round; a picture is no video.
-    check_bytes(upload, families if "audio" in families else (announced,), objects=objects, param=param)
+    kinds = families if "audio" in families else (announced,)
+    check_bytes(upload, kinds, objects=objects, settings=settings, param=param)

@@ -81,6 +81,7 @@ def create(body: Annotated[ConsentRequestBody, Body()], idempotency_key: Idempot
             objects=services.objects,
             audit=services.audit,
             clock=services.clock,
+            settings=services.settings,
         )
         return json_answer(_detail(consent), status=201, headers={"Location": f"/v1/consents/{consent.id}"})
 

@@ -90,3 +90,17 @@ def test_empty_file_is_refused(api):
 )
 def test_malformed_request_names_the_field(api, change, param):
     assert api.post("/v1/uploads", body(**change)).problem == (400, "invalid_request", param)
+
+
+@pytest.mark.parametrize("place", ["presenter", "background", "avatar"])
+def test_huge_picture_of_few_bytes_is_refused_when_it_is_named(world, api, video, place):
+    bomb = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (60_000).to_bytes(4, "big") * 2 + b"\x08\x02\0\0\0"
+    upload_id = world.upload("image/png", bomb)
+    if place == "avatar":
+        answer = api.post("/v1/avatars", {"name": "x", "upload_id": upload_id, "synthetic": True})
+    elif place == "presenter":
+        answer = api.post("/v1/videos", {**video, "presenter": {"upload_id": upload_id, "synthetic": True}})
+    else:
+        answer = api.post("/v1/videos", {**video, "background": {"kind": "image", "upload_id": upload_id}})
+    assert answer.problem[:2] == (422, "picture_too_large")
+    assert "60000x60000" in answer.body["detail"]

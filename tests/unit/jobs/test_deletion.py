@@ -84,6 +84,7 @@ class Tenancy:
             purpose=self.mark,
             evidence_upload_id=self.upload("application/pdf"),
             expires_at=None,
+            settings=ours.settings,
             consents=ours.consents,
             uploads=ours.uploads,
             objects=ours.objects,
