@@ -24,6 +24,7 @@ _BELL: Final = {"ring": "dispatch"}
 _ROUND: Final = 10
 _LEASE_S: Final = 60.0  # twice the function's timeout (template.yaml)
 _TIME_FOR_A_ROUND_MS: Final = 10_000
+_LONGEST_DELAY_S: Final = 300.0  # so that the tries of a job last through an hour without the engine
 
 
 def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
@@ -77,7 +78,7 @@ def _serve_bell(has_time: Callable[[], bool]) -> None:
 def _try_later(failed: Job, others: Sequence[Job]) -> None:
     """Count a try of the job that failed; what was claimed after it is served with the next bell, in its turn."""
     ours = services()
-    delay_s = backoff_s(failed.step_tries + 1)
+    delay_s = backoff_s(failed.step_tries + 1, longest_s=_LONGEST_DELAY_S)
     ours.jobs.release(failed.id, delay_s=delay_s)
     for job in others:
         with suppress(Conflict, NotFound):  # canceled, or deleted

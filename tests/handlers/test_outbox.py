@@ -177,6 +177,28 @@ def test_engine_that_does_not_answer_costs_one_job_a_try_and_rings_later(world, 
     assert world.jobs.get(jobs[0].id).step is JobStep.RUN
 
 
+def test_job_outlasts_an_hour_without_its_engine(world, sqs, bells):
+    job = world.prepare(world.submit().id)
+    world.engine.is_reachable = False
+    dispatch.lambda_handler(sqs(RING), None)
+    for _ in range(60):
+        world.clock.advance(60)
+        dispatch.lambda_handler(sqs(RING), None)
+    world.engine.is_reachable = True
+    world.clock.advance(300)
+    dispatch.lambda_handler(sqs(RING), None)
+    assert world.jobs.get(job.id).step is JobStep.RUN
+
+
+def test_job_that_no_engine_takes_fails_by_name_in_the_end(world, sqs, bells):
+    job = world.prepare(world.submit().id)
+    world.engine.is_reachable = False
+    for _ in range(200):
+        dispatch.lambda_handler(sqs(RING), None)
+        world.clock.advance(300)
+    assert world.jobs.get(job.id).failure.code == "dispatch_failed"
+
+
 def test_function_that_runs_out_of_time_rings_for_the_rest(world, sqs, bells):
     class Context:
         function_name, aws_request_id = "dispatch", "1"
