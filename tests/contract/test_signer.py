@@ -30,21 +30,24 @@ from tests.fakes.signer import Authority, FakeSigner
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def kms_signer(aws) -> KmsSigner:
+def kms_signer(aws, *, has_certificate: bool = True) -> KmsSigner:
     kms = aws.client("kms")
     key_id = kms.create_key(KeySpec="ECC_NIST_P256", KeyUsage="SIGN_VERIFY")["KeyMetadata"]["KeyId"]
     public = load_der_public_key(kms.get_public_key(KeyId=key_id)["PublicKey"])
-    name = f"chain-{key_id}"
-    aws.client("secretsmanager").create_secret(Name=name, SecretString=Authority().chain_for(public).decode())
+    name = f"chain-{key_id}" if has_certificate else ""
+    if has_certificate:
+        aws.client("secretsmanager").create_secret(Name=name, SecretString=Authority().chain_for(public).decode())
     clients = Clients()
     return KmsSigner(clients, key_id, secrets=SecretsManagerSecrets(clients), certificate_secret=name)
 
 
-@pytest.fixture(params=["fake", "local", "aws"])
+@pytest.fixture(params=["fake", "local", "aws", "aws without a certificate"])
 def signer(request: pytest.FixtureRequest, tmp_path: Path) -> Signer:
     if request.param == "fake":
         return FakeSigner()
-    return LocalSigner(tmp_path) if request.param == "local" else kms_signer(request.getfixturevalue("aws"))
+    if request.param == "local":
+        return LocalSigner(tmp_path)
+    return kms_signer(request.getfixturevalue("aws"), has_certificate=request.param == "aws")
 
 
 def check(signature: bytes, data: bytes, chain: bytes) -> None:
@@ -94,8 +97,8 @@ def test_local_certificate_names_no_machine_and_no_person(tmp_path):
         values = {attribute.value for attribute in certificate.subject}
         assert values <= {
             "Spokesmodel",
-            "Spokesmodel root made on this machine",
-            "Spokesmodel signer made on this machine",
+            "Spokesmodel root of its own making",
+            "Spokesmodel signer of its own making",
         }
 
 
@@ -220,3 +223,9 @@ def test_absent_chain_is_unavailable(stubbed):
     with pytest.raises(Unavailable) as caught:
         signer.certificate_chain_pem()
     assert caught.value.code == "signing_unavailable"
+
+
+@pytest.mark.parametrize(("secret", "is_trusted"), [("chain", True), ("", False)])
+def test_only_a_certificate_of_the_operators_is_called_trusted(secret, is_trusted):
+    signer = KmsSigner(Clients(), "alias/content", secrets=NoSecrets(), certificate_secret=secret)
+    assert signer.is_trusted is is_trusted
