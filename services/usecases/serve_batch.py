@@ -59,7 +59,10 @@ class BatchServer:
             if batch.step is BatchStep.NONE or batch.available_at > self.clock.now():
                 return batch
             was_cut_off = batch.is_in_pass
-            taken = self.batches.save(replace(batch, is_in_pass=True, available_at=self.clock.now() + _HELD))
+            # A try that ended in an exception or with its process has left the mark, and counts.
+            tries = batch.step_tries + was_cut_off
+            held_until = self.clock.now() + _HELD
+            taken = self.batches.save(replace(batch, is_in_pass=True, step_tries=tries, available_at=held_until))
         except NotFound:
             return None
         except Conflict as conflict:
@@ -164,13 +167,13 @@ class BatchServer:
         )
 
     def _put_back(self, batch: Batch) -> None:
-        """After a failed try: due again soon, with the mark that a pass was cut off left for the next to see."""
+        """After a failed try: due again soon, with the mark that it was cut off left for the next to see."""
 
         def failed(present: Batch) -> Batch | None:
             if present.step is BatchStep.NONE:
                 return None
             delay = timedelta(seconds=backoff_s(present.step_tries + 1))
-            return replace(present, step_tries=present.step_tries + 1, available_at=self.clock.now() + delay)
+            return replace(present, available_at=self.clock.now() + delay)
 
         self._revise(batch, failed)
 

@@ -122,7 +122,7 @@ def _rows(
             if not raw.faults:
                 values = {name: value for name, value in raw.values.items() if name != ID}
                 request = creation.with_defaults(creation.body_of(values) if is_table else values, defaults)
-                found = _faults(creation, request, batch.tenant_id)
+                found = _size_faults(request, settings) or _faults(creation, request, batch.tenant_id)
                 faults += [_with_cell(fault, values) for fault in found] if is_table else found
             if not faults:
                 tally.take(_estimate(creation, request, batch.tenant_id))
@@ -134,6 +134,15 @@ def _rows(
                 external_id=external_id,
                 faults=tuple(faults),
             )
+
+
+def _size_faults(request: Values, settings: Settings) -> tuple[RowFault, ...]:
+    """A row is no larger than a request may be, defaults included: stores have limits, too."""
+    size_bytes = len(json.dumps(request, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+    if size_bytes <= settings.max_request_bytes:
+        return ()
+    detail = f"With its defaults the row has {size_bytes} bytes; the limit is {settings.max_request_bytes}."
+    return (RowFault(column=None, code="row_too_large", detail=detail),)
 
 
 def _faults(creation: Creation, request: Values, tenant_id: str) -> tuple[RowFault, ...]:

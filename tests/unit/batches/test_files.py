@@ -8,6 +8,7 @@ import json
 import pytest
 
 from services.domain.batch import BatchState
+from services.domain.engine import EngineKind
 from services.domain.errors import ContentRejected
 from services.usecases.read_rows import CSV, JSONL
 from tests.unit.batches.conftest import make_world
@@ -203,7 +204,7 @@ def test_rows_beyond_the_limit_refuse_the_file():
 )
 def test_upload_that_is_no_batch_is_refused_at_once(data, media_type, settings, code):
     world = make_world(**settings)
-    from services.domain.engine import EngineKind
+
     from services.usecases.submit_batch import BatchOrder
 
     upload_id = world.upload(media_type, data)
@@ -226,3 +227,11 @@ def test_report_opens_in_a_spreadsheet(world):
     assert header == ["row", "id", "column", "code", "reason"]
     assert row[:4] == ["1", 'a, "b" 图', "duration_s", "invalid_request"]
     assert "'x'" in row[4]
+
+
+def test_row_that_is_too_large_with_its_defaults_is_told():
+    world = make_world(max_request_bytes=200)
+    defaults = {"presenter": {"avatar_id": "图" * 60}}
+    batch = world.submit_file("id\na\n", kind=EngineKind.VIDEO, defaults=defaults)
+    world.serve(batch)
+    assert world.report(batch) == [(1, None, "row_too_large")]
