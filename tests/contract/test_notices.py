@@ -132,3 +132,17 @@ def test_answer_is_read_from_a_bucket(aws):
     assert reader.read(sns(completed(responseParameters=location))) == ANSWER
     gone = {"outputLocation": f"s3://{aws.bucket}/async/2.out"}
     assert reader.read(sns(completed(responseParameters=gone))).failure.code == "output_missing"
+
+
+@pytest.mark.parametrize("raw", ["false", "true"])
+def test_notice_is_understood_as_a_topic_brings_it_to_a_queue(aws, raw):
+    aws.client("s3").put_object(Bucket=aws.bucket, Key="async/1.out", Body=wire.encode(ANSWER))
+    url = aws.queue("engine")
+    arn = aws.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    topic = aws.topic("success")
+    attributes = {"RawMessageDelivery": raw}
+    aws.client("sns").subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn, Attributes=attributes)
+    notice = completed(responseParameters={"outputLocation": f"s3://{aws.bucket}/async/1.out"})
+    aws.client("sns").publish(TopicArn=topic, Message=json.dumps(notice))
+    [message] = aws.received(url)
+    assert SageMakerNotices(aws.clients, bucket=aws.bucket).read(message["Body"]) == ANSWER
