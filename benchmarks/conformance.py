@@ -169,6 +169,8 @@ def _machine(system: LocalSystem, report: Report) -> Any:
             report.statuses[str(response.status_code)] += 1
             report.operations[case.operation.label] += 1
             if response.status_code == 401:  # a scenario revoked its own key
+                for key in services.tenants.list_keys(tenant.id):  # as many were made; there is a limit
+                    services.tenants.revoke_key(tenant.id, key.id, services.clock.now())
                 keys.append(issue_key(tenant.id, **kept).secret)
 
         def validate_response(self, response: Any, case: Any, additional_checks: Any = None, **kwargs: Any) -> None:
