@@ -24,8 +24,8 @@ UNAVAILABLE: Final = 5
 CANCELED: Final = 6
 
 EXIT_CODES_HELP: Final = (
-    "Exit status: 0 done; 2 wrong usage; 3 content rejected (the file or text cannot be used as it is); "
-    "4 the engine failed; 5 a part is missing or not answering; 6 canceled. Errors tell their code on standard error."
+    "Exit status: 0 done; 1 a file does not verify; 2 wrong usage; 3 content rejected (the file or text cannot be "
+    "used as it is); 4 the engine failed; 5 a part is missing or not answering; 6 canceled. Errors tell their code on standard error."
 )
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document for programs, and no progress.")]
@@ -42,6 +42,7 @@ _ENGINE_CODES: Final = frozenset(
         "memory_exceeded",
         "output_missing",
         "prepare_failed",
+        "signing_failed",
     }
 )
 _UNAVAILABLE_CODES: Final = frozenset({"weights_missing", "voice_not_installed", "checkpoint_not_configured"})

@@ -51,9 +51,15 @@ def _anchors(trust: Path | None) -> str:
         return ""
     existing_file(trust, param="trust")
     pem = trust.read_bytes()[:_MAX_ANCHORS_BYTES]
-    if b"-----BEGIN CERTIFICATE-----" not in pem or not pem.isascii():
-        raise InvalidRequest(f"{trust} holds no PEM certificate.", code="malformed_certificate", param="trust")
-    return pem.decode("ascii")
+    from cryptography import x509
+
+    try:
+        x509.load_pem_x509_certificates(pem)
+        return pem.decode("ascii")
+    except ValueError as error:
+        raise InvalidRequest(
+            f"{trust} holds no PEM certificates.", code="malformed_certificate", param="trust"
+        ) from error
 
 
 def _document(file: Path, report: ProvenanceReport) -> dict[str, Any]:
