@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+import boto3
 import httpx
 import pytest
 
+from services.adapters.aws.clients import Clients
+from services.adapters.aws.tenants import DynamoTenantStore
+from services.domain.errors import Unavailable
 from services.usecases.manage_keys import create_tenant, issue_key
 from tests.cloud.stack import Stack
 
@@ -43,6 +48,18 @@ class Tenant:
 @pytest.fixture(scope="module")
 def tenant(stack: Stack) -> Tenant:
     return Tenant(stack)
+
+
+def test_emulator_refuses_what_no_policy_allows(stack):
+    """Without this the tests below would prove nothing about the functions' policies."""
+    trust = {"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sts:AssumeRole"}
+    document = json.dumps({"Version": "2012-10-17", "Statement": [trust]})
+    role = stack.emulator.client("iam").create_role(RoleName="nobody", AssumeRolePolicyDocument=document)["Role"]
+    given = stack.emulator.client("sts").assume_role(RoleArn=role["Arn"], RoleSessionName="nobody")["Credentials"]
+    session = boto3.Session(given["AccessKeyId"], given["SecretAccessKey"], given["SessionToken"], "us-east-1")
+    with pytest.raises(Unavailable) as caught:
+        DynamoTenantStore(Clients(session), table_prefix=stack.settings.table_prefix).get("tenant_a")
+    assert caught.value.code == "aws_denied"
 
 
 def test_upload_of_another_size_is_refused_by_s3(tenant):
@@ -90,7 +107,7 @@ def test_job_is_made_once_listed_canceled_and_deleted(tenant):
     tenant.call("DELETE", f"/v1/jobs/{job['id']}", 204)
     tenant.call("GET", f"/v1/jobs/{job['id']}", 404)
     tenant.call("GET", "/v1/usage", 200)
-    tenant.call("POST", "/v1/estimates", 200, body)
+    tenant.call("POST", "/v1/estimates", 200, {"kind": "video", "body": body})
 
 
 def test_consent_is_registered_revoked_and_deleted_with_what_it_allowed(tenant):
