@@ -12,6 +12,7 @@ from services.adapters.price_list import read_price_list
 from services.domain.errors import InvalidRequest
 from services.domain.pricing import FULL_SIZES_PX, Cost, PriceList, SizePrice, Work, asked_size, work_of
 from services.domain.video import Aspect, FrameSettings
+from tests.architecture.repository import ROOT
 
 LIST = PriceList(
     currency="EUR",
@@ -77,6 +78,13 @@ def test_list_that_comes_along_can_be_read_and_charges_more_for_larger_pictures(
     small, large = (prices.cost(Work(output_s=60.0, short_side_px=side)).amount for side in (480, 1080))
     assert 0 < small < large
     assert prices.cost(Work(num_characters=100, voice_id="polly-joanna")).amount > 0
+
+
+def test_list_shown_in_the_documents_can_be_read(tmp_path):
+    page = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    path = tmp_path / "prices.toml"
+    path.write_text(page.partition("```toml\n")[2].partition("```")[0])
+    assert read_price_list(str(path)).cost(Work(output_s=1000.0, short_side_px=480)).amount == 1.0
 
 
 GOOD = 'currency = "EUR"\nscript = "0"\n[[output_second]]\nup_to_px = 480\nprice = "0.001"\n'

@@ -9,8 +9,8 @@ from typing import Final
 from models import weights
 from models.serving.context import TaskContext, TaskResult
 from models.serving.signing import media_type_of, sign_outputs, signer_of
-from services.domain.errors import Unavailable
-from services.domain.storyboard import Storyboard
+from services.domain.errors import EngineFailed, Unavailable
+from services.domain.storyboard import STORYBOARD_VERSION, Storyboard
 from services.domain.timeline import SpeechTimeline
 from services.domain.wire import decode
 from services.ports.signer import Signer
@@ -58,6 +58,12 @@ class VideoTask:
         from models.talking_head.film import FilmInputs, MediaLimits, make_video
 
         storyboard = decode(Storyboard, context.objects.read(context.request.storyboard_key))
+        if storyboard.version > STORYBOARD_VERSION:
+            raise EngineFailed(
+                f"The storyboard has version {storyboard.version}; this engine knows {STORYBOARD_VERSION}.",
+                code="storyboard_too_new",
+                retryable=True,  # a deployment is under way: another engine may be newer
+            )
         speech, background = storyboard.speech, storyboard.background
         timeline = decode(SpeechTimeline, context.objects.read(speech.timeline_key)) if speech.timeline_key else None
         signer = self._signer(self._settings)

@@ -21,7 +21,7 @@ from services.domain.brief import Script, WriterKind
 from services.domain.engine import AnswerState, EngineAnswer, EngineKind, EngineRequest
 from services.domain.ids import new_id
 from services.domain.object_key import ObjectKey, Retention
-from services.domain.storyboard import BackgroundShot, PresenterShot, SpeechShot, Storyboard
+from services.domain.storyboard import STORYBOARD_VERSION, BackgroundShot, PresenterShot, SpeechShot, Storyboard
 from services.domain.video import Aspect, BackgroundKind, Disclosure, FrameSettings, SubtitleMode, VoiceSettings
 from services.domain.wire import encode
 from services.settings import Settings
@@ -183,3 +183,9 @@ def test_source_is_named_by_its_first_bytes(tmp_path, data, media_type):
     path = tmp_path / "file.txt"
     path.write_bytes(data)
     assert media_type_of(path) == media_type
+
+
+def test_storyboard_of_a_newer_version_is_left_to_a_newer_engine(answer_of):
+    answer = answer_of(version=STORYBOARD_VERSION + 1)
+    assert answer.state is AnswerState.FAILED
+    assert (answer.failure.code, answer.failure.retryable) == ("storyboard_too_new", True)
