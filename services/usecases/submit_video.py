@@ -85,7 +85,7 @@ def submit_video(
             clock=clock,
         )
     if not request.disclosure.visible_label:
-        record_act("job.label_turned_off", job_id, tenant_id=tenant_id, actor=actor, audit=audit, clock=clock)
+        record_act("label.turned_off", job_id, tenant_id=tenant_id, actor=actor, audit=audit, clock=clock)
     now = clock.now()
     job = Job(
         id=job_id,

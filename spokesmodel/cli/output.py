@@ -25,7 +25,8 @@ CANCELED: Final = 6
 
 EXIT_CODES_HELP: Final = (
     "Exit status: 0 done; 1 a file does not verify; 2 wrong usage; 3 content rejected (the file or text cannot be "
-    "used as it is); 4 the engine failed; 5 a part is missing or not answering; 6 canceled. Errors tell their code on standard error."
+    "used as it is); 4 the engine failed; 5 a part is missing or not answering; 6 canceled. Errors tell their code on "
+    "standard error."
 )
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document for programs, and no progress.")]
