@@ -53,8 +53,9 @@ def dispatch_attempt(
     if job.step_tries >= settings.max_step_tries:
         failure = Failure(code="dispatch_failed", detail=f"The engine took no work in {job.step_tries} tries.")
         return _revise(job, finish(job, JobState.FAILED, now=now, failure=failure), jobs)
-    has_room = jobs.outstanding() < engine.capacity(job.kind).max_outstanding
-    if not has_room or jobs.outstanding(tenant_id=job.tenant_id) >= max_outstanding(job.tenant_id, tenants=tenants):
+    outstanding = jobs.outstanding_by_tenant()
+    has_room = sum(outstanding.values()) < engine.capacity(job.kind).max_outstanding
+    if not has_room or outstanding.get(job.tenant_id, 0) >= max_outstanding(job.tenant_id, tenants=tenants):
         return _revise(job, job, jobs)  # ends a claim without counting a try; the job keeps its place
     try:
         check_still_allowed(job, consents=consents, clock=clock)

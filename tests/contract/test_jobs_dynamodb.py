@@ -255,6 +255,52 @@ def test_tenant_whose_jobs_wait_for_their_time_is_not_put_to_rest(jobs, aws, clo
     assert jobs.claim(JobStep.PREPARE, limit=1, lease_s=60)
 
 
+class LaggingIndexes:
+    """Clients whose indexes show ``items`` once that is set, whatever was written since."""
+
+    def __init__(self, aws: Aws) -> None:
+        self._client = aws.client("dynamodb")
+        self.items: list[dict[str, Any]] | None = None
+
+    def get(self, service: str) -> LaggingIndexes:
+        return self
+
+    def query(self, **request: Any) -> Any:
+        if self.items is None or "IndexName" not in request:
+            return self._client.query(**request)
+        return {"Items": self.items}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+
+@pytest.fixture
+def lagging(aws: Aws, clock: FakeClock) -> tuple[LaggingIndexes, DynamoJobStore]:
+    prefix = aws.tables("jobs", "turns")
+    clients = LaggingIndexes(aws)
+    return clients, DynamoJobStore(clients, table_prefix=prefix, clock=clock, retention_days=90)
+
+
+def test_job_that_this_process_just_started_counts_before_the_index_shows_it(lagging, clock):
+    clients, jobs = lagging
+    job = make(clock)
+    jobs.add(job)
+    clients.items = []
+    jobs.save(replace(job, step=JobStep.RUN, state=JobState.PROCESSING, deadline_at=clock.now()))
+    assert dict(jobs.outstanding_by_tenant()) == {"tenant_a": 1}
+
+
+def test_job_that_ended_does_not_count_while_the_index_still_shows_it(lagging, clock):
+    """Its bell is rung once: were there no room found for it, nobody would use the slot for a minute."""
+    clients, jobs = lagging
+    job = make(clock, step=JobStep.RUN, state=JobState.PROCESSING, deadline_at=clock.now())
+    jobs.add(job)
+    clients.items = [{"id": {"S": job.id}, "tenant_id": {"S": job.tenant_id}}]
+    assert jobs.outstanding() == 1
+    jobs.save(replace(job, step=JobStep.NONE, state=JobState.SUCCEEDED))
+    assert jobs.outstanding() == 0
+
+
 class Throttling:
     """Clients that let so many updates through and refuse the others."""
 

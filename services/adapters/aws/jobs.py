@@ -28,6 +28,7 @@ from services.ports.jobs import Page
 
 _MAX_PAGE: Final = 200
 _LOOK: Final = 25  # candidates read at a time: other claimers may be quicker with some
+_LAG: Final = timedelta(seconds=5)  # what an index is behind at most, on any ordinary day
 _LAST: Final = "~"  # sorts after every id
 
 
@@ -43,6 +44,7 @@ class DynamoJobStore:
         self._turns = Turns(clients, name=f"{table_prefix}turns", clock=clock)
         self._clock = clock
         self._retention = timedelta(days=retention_days)
+        self._started: dict[str, datetime] = {}
 
     def add(self, job: Job) -> None:
         try:
@@ -68,6 +70,8 @@ class DynamoJobStore:
             if failure.item is None:
                 raise _not_found(job.id) from failure
             raise Conflict(f"Job {job.id} was changed by someone else.", code="stale_job", retryable=True) from failure
+        if saved.step is JobStep.RUN:
+            self._note_start(saved.id)
         return saved
 
     def delete(self, job_id: str) -> None:
@@ -196,7 +200,13 @@ class DynamoJobStore:
 
     def outstanding_by_tenant(self) -> Mapping[str, int]:
         rows = self._table.query("#running = :running", {"running": RUNNING}, index="by_run")
-        return Counter(row["tenant_id"] for row in rows)
+        since = self._clock.now() - _LAG
+        recent = [job_id for job_id, at in tuple(self._started.items()) if at >= since]
+        # The index may still show a job that just ended, whose bell is then rung for nothing, and not yet show what
+        # this process just started.
+        keys = [{"id": job_id} for job_id in dict.fromkeys([*(row["id"] for row in rows), *recent])]
+        items = self._table.get_all(keys, attributes=("tenant_id", "running"))
+        return Counter(item["tenant_id"] for item in items if "running" in item)
 
     def _claims(self, step: JobStep, turn: Turn, due_by: datetime, until: datetime) -> Iterator[Job]:
         """The tenant's due jobs, each claimed as it is asked for."""
@@ -227,6 +237,10 @@ class DynamoJobStore:
                     yield job_of(item)
             if len(rows) < _LOOK:
                 return
+
+    def _note_start(self, job_id: str) -> None:
+        now = self._clock.now()
+        self._started = {one: at for one, at in tuple(self._started.items()) if at >= now - _LAG} | {job_id: now}
 
     def _put(self, job: Job, *, condition: str, values: Item | None = None) -> None:
         if job.step in SERVED:

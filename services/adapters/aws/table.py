@@ -48,8 +48,12 @@ class Table:
         answer = self._call("get_item", Key=packed(key), ConsistentRead=consistent)
         return unpacked(answer["Item"]) if "Item" in answer else None
 
-    def get_all(self, keys: Sequence[Item]) -> list[dict[str, Any]]:
-        """The items there are with these keys, each asked for once, in no order."""
+    def get_all(self, keys: Sequence[Item], *, attributes: Sequence[str] = ()) -> list[dict[str, Any]]:
+        """The items there are with these keys, each asked for once, in no order; ``attributes`` as for ``query``."""
+        request: dict[str, Any] = {"ConsistentRead": True}
+        if attributes:
+            projection = ", ".join(f"#{name}" for name in attributes)
+            request |= {"ProjectionExpression": projection, **_expressions(projection, {})}
         found: list[dict[str, Any]] = []
         for start in range(0, len(keys), _MAX_READ):
             rest: Any = [packed(key) for key in keys[start : start + _MAX_READ] if can_exist(key)]
@@ -57,7 +61,7 @@ class Table:
             while rest:
                 with translated(f"the table {self.name}"):
                     answer = self._clients.get("dynamodb").batch_get_item(
-                        RequestItems={self.name: {"Keys": rest, "ConsistentRead": True}}
+                        RequestItems={self.name: {"Keys": rest, **request}}
                     )
                 items = answer["Responses"].get(self.name, [])
                 found += [unpacked(item) for item in items]
