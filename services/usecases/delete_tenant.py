@@ -48,6 +48,7 @@ def delete_tenant(tenant_id: str, *, stores: Stores, actor: str = OPERATOR) -> D
         stores.tenants.update(replace(tenant, deleting_since=stores.clock.now()))
     num_jobs = _delete_jobs(tenant_id, stores)
     for batch in _all(lambda cursor: stores.batches.list(tenant_id, cursor=cursor)):
+        stores.deliveries.forget(batch.id)
         stores.batches.delete(batch.id)
     num_jobs += _delete_jobs(tenant_id, stores)  # of rows that a batch submitted meanwhile
     for avatar in _all(lambda cursor: stores.avatars.list(tenant_id, cursor=cursor)):
