@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from services.domain.errors import Conflict, InvalidRequest
+from services.domain.errors import Conflict, Forbidden, InvalidRequest
 from services.domain.ids import new_id
 from services.domain.scope import ALL_SCOPES, Scope
 from services.ports.audit import AuditLog
@@ -57,12 +57,17 @@ def issue_key(
     actor: str = OPERATOR,
     name: str = "",
     scopes: Collection[Scope] = ALL_SCOPES,
+    within: Collection[Scope] = ALL_SCOPES,
     expires_at: datetime | None = None,
 ) -> IssuedKey:
     """A new key for a tenant, beside those it has.
 
+    Args:
+        within: What the actor may do itself; it grants no more.
+
     Raises:
         NotFound: ``tenant_not_found``.
+        Forbidden: ``scope_missing``.
         InvalidRequest: ``out_of_range`` (name, expiry in the past), ``missing`` (no scope).
         ContentRejected: ``control_character``.
         Conflict: ``too_many_keys``.
@@ -74,6 +79,7 @@ def issue_key(
         raise InvalidRequest(f"A key's name has at most {_MAX_NAME} characters.", code="out_of_range", param="name")
     if not scopes:
         raise InvalidRequest("A key without any scope could do nothing.", code="missing", param="scopes")
+    _check_within(scopes, within)
     if expires_at is not None and expires_at <= now:
         raise InvalidRequest("This key would have expired already.", code="out_of_range", param="expires_at")
     if sum(serves(key, now) for key in tenants.list_keys(tenant_id)) >= _MAX_KEYS:
@@ -90,6 +96,7 @@ def rotate_key(
     *,
     tenant_id: str,
     actor: str,
+    within: Collection[Scope] = ALL_SCOPES,
     grace_s: float = DEFAULT_GRACE_S,
     tenants: TenantStore,
     audit: AuditLog,
@@ -99,6 +106,7 @@ def rotate_key(
 
     Raises:
         NotFound: ``key_not_found``.
+        Forbidden: ``scope_missing``, of a key that may do more than the actor.
         Conflict: ``key_not_in_service``: it was revoked or has expired.
         InvalidRequest: ``out_of_range``.
     """
@@ -109,6 +117,7 @@ def rotate_key(
     old, now = tenants.get_key(tenant_id, key_id), clock.now()
     if not serves(old, now):
         raise Conflict(f"API key {key_id} serves no more; issue a new one.", code="key_not_in_service")
+    _check_within(old.scopes, within)
     issued = _new_key(tenant_id, old.name, old.scopes, old.expires_at, now)
     tenants.add_key(issued.key)  # before the old one ends: a crash leaves two keys, never none
     tenants.expire_key(tenant_id, key_id, now + timedelta(seconds=grace_s))
@@ -137,6 +146,16 @@ def serves(key: ApiKey, now: datetime) -> bool:
 def sha256_of(secret: str) -> str:
     """What is stored of a key."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _check_within(scopes: Collection[Scope], within: Collection[Scope]) -> None:
+    missing = sorted(set(scopes) - set(within))
+    if missing:
+        raise Forbidden(
+            f"A key grants no more than it may do itself; this one has not {', '.join(missing)}.",
+            code="scope_missing",
+            param="scopes",
+        )
 
 
 def _new_key(

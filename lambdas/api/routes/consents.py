@@ -156,11 +156,12 @@ def delete(
 
 
 def _detail(consent: Consent) -> ConsentDetailBody:
-    services = runtime.services()
-    key = ObjectKey.parse(consent.evidence_key)
-    url = services.objects.sign_download(
-        key, file_name=f"{consent.id}-{key.name}", expires_in_s=services.settings.link_lifetime_s
-    )
+    services, url = runtime.services(), None
+    if Scope.MANAGE in acting_key(router).scopes:
+        key = ObjectKey.parse(consent.evidence_key)
+        url = services.objects.sign_download(
+            key, file_name=f"{consent.id}-{key.name}", expires_in_s=services.settings.link_lifetime_s
+        )
     return ConsentDetailBody(
         **ConsentBody.of(consent).model_dump(),
         evidence_url=url,

@@ -71,7 +71,7 @@ class ConsentBody(AnswerBody):
 class ConsentDetailBody(ConsentBody):
     """A consent with its evidence and what was made under it."""
 
-    evidence_url: str = Field(description="Reads the evidence for an hour.")
+    evidence_url: str | None = Field(description="Reads the evidence for an hour; null without scope `manage`.")
     used_by: list[str] = Field(description="Ids of avatars, uploads and jobs that show the subject.")
 
 

@@ -147,11 +147,6 @@ class Database:
         with self.write(durable=durable) as connection:
             return connection.execute(sql, parameters).rowcount
 
-    def erase_log(self) -> None:
-        """Move the write-ahead log into the file and empty it: it holds what deleted rows said."""
-        with self.read() as connection:
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-
     def close(self) -> None:
         """Close the connections of all threads; a later use opens new ones."""
         with self._lock:

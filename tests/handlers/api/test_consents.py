@@ -17,6 +17,7 @@ from services.settings import Settings
 from services.usecases.check_consent import LikenessClaim, check_claim
 from services.usecases.register_consent import MAX_EVIDENCE_BYTES
 from tests.fakes.world import OTHER_TENANT, TENANT
+from tests.handlers.api.gateway import Gateway
 
 PDF = b"%PDF-1.7 signed"
 URL = "https://media.example/face.png"
@@ -80,6 +81,12 @@ def test_consent_is_kept_with_a_copy_of_its_evidence(world, api):
     assert api.get(f"/v1/consents/{made['id']}").body == made
     [entry] = acts(world, "consent.registered")
     assert "model 4711" not in json.dumps(dict(entry.details))
+
+
+def test_evidence_is_shown_to_managers_only(world, api, consent_id):
+    reader = Gateway(api.post("/v1/keys", {"scopes": ["read"]}).body["secret"])
+    assert reader.get(f"/v1/consents/{consent_id}").body["evidence_url"] is None
+    assert api.get(f"/v1/consents/{consent_id}").body["evidence_url"] is not None
 
 
 def test_consents_are_listed_by_subject(world, api, other_api):

@@ -175,6 +175,17 @@ def test_revoked_key_is_refused_at_once_and_may_revoke_itself(world, api):
     assert actions(world).count("key.revoked") == 1
 
 
+def test_key_grants_no_more_than_it_may_do_itself(world, api):
+    manager = gateway(world, "manage", "read")
+    assert manager.post("/v1/keys", {"scopes": ["read"]}).status == 201
+    answer = manager.post("/v1/keys", {"scopes": ["read", "create"]})
+    assert answer.problem == (403, "scope_missing", "scopes")
+    assert "create" in answer.body["detail"]
+    maker = api.post("/v1/keys", {"scopes": ["create"]}).body["key"]["id"]
+    assert manager.post(f"/v1/keys/{maker}/rotate", {}).problem == (403, "scope_missing", "scopes")
+    assert manager.delete(f"/v1/keys/{maker}").status == 204
+
+
 def test_keys_of_another_tenant_are_not_there(world, api, other_api):
     foreign = other_api.get("/v1/keys").body["items"][0]["id"]
     assert api.delete(f"/v1/keys/{foreign}").problem == (404, "key_not_found", None)
