@@ -30,7 +30,9 @@ def show(job_id: JobId, state_dir: StateDir = None, as_json: AsJson = False) -> 
             print_json({**values, "deliveries": deliveries})
             return
         print_table(("field", "value"), [(name, "" if it is None else str(it)) for name, it in values.items()])
-        print_table(("called back", "status"), [(str(one["at"]), str(one["status"] or one["error"])) for one in deliveries])
+        print_table(
+            ("called back", "status"), [(str(one["at"]), str(one["status"] or one["error"])) for one in deliveries]
+        )
 
 
 @app.command("replay")
