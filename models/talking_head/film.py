@@ -325,6 +325,7 @@ def _facts(
     if storyboard.subtitles is not SubtitleMode.NONE and not cues:
         warnings.append(_NOTHING_HEARD if sound.text else NO_WORD_TIMES)
     script = storyboard.speech.script
+    warnings += script.warnings if script else ()
     return {
         "duration_s": round(video.duration_s, 3),
         "width_px": video.width,

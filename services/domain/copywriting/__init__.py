@@ -9,6 +9,7 @@ from services.domain.copywriting.checks import BriefLimits, Tone, check_brief
 from services.domain.copywriting.claims import foreign_claims
 from services.domain.copywriting.facts import plain
 from services.domain.copywriting.length import primary_language, spoken_characters
+from services.domain.copywriting.orders import is_order, without_orders
 from services.domain.copywriting.scripts import is_foreign_to, is_written_in, writing_of
 from services.domain.copywriting.writer import TEMPLATE_LANGUAGES, check_writable, fit_warnings, write_from_template
 
@@ -21,10 +22,12 @@ __all__ = [
     "fit_warnings",
     "foreign_claims",
     "is_foreign_to",
+    "is_order",
     "is_written_in",
     "plain",
     "primary_language",
     "spoken_characters",
+    "without_orders",
     "write_from_template",
     "writing_of",
 ]

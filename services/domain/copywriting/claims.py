@@ -1,108 +1,102 @@
-"""What a script says that its brief does not: numbers, addresses, superlatives."""
+"""What a script says that its brief does not: numbers, dates, names, addresses, and words that promise."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Iterator
 from typing import Final
 
 from services.domain.brief import Brief
+from services.domain.copywriting.length import primary_language
+from services.domain.copywriting.orders import is_order
+from services.domain.copywriting.promises import promises, superlatives
+from services.domain.copywriting.quantities import Quantity, quantities
 
-_DIGITS: Final = re.compile(r"\d+(?:[.,]\d+)*")
 _ADDRESS: Final = re.compile(
     r"(?i)[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?:https?://)?(?:www\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}\b"
 )
-_SMALL_WORDS: Final = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen",
-    "eighteen nineteen",
+_DATE: Final = re.compile(
+    r"\b(?:january|february|april|june|july|august|september|october|november|december|monday|tuesday|wednesday|thursday"
+    r"|friday|saturday|sunday|tomorrow|tonight|weekend|christmas|easter|black friday|cyber monday|new year|ramadan"
+    r"|valentine|mother's day|father's day|spring|summer|autumn|winter)\b"
+    r"|\b(?:in|by|until|till|from|before|since|this|next|last) (?:may|march)\b"
+    r"|\b(?:may|march) (?=\d)|(?<=\d )(?:may|march)\b"
+    r"|(?:星期|周|週|礼拜|禮拜)[一二三四五六日天]|明天|今晚|周末|週末|春节|春節|国庆|國慶|中秋|圣诞|聖誕|元旦|双十一|雙十一|六一八"
 )
-_UNITS: Final = {word: value for value, word in enumerate(" ".join(_SMALL_WORDS).split(" "))}
-_TENS: Final = {
-    "twenty": 20,
-    "thirty": 30,
-    "forty": 40,
-    "fifty": 50,
-    "sixty": 60,
-    "seventy": 70,
-    "eighty": 80,
-    "ninety": 90,
-}
-_SCALES: Final = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
-_NUMBER_WORD: Final = "|".join([*_TENS, *_UNITS, *_SCALES])
-_ENGLISH_NUMBER: Final = re.compile(rf"\b(?:{_NUMBER_WORD})(?:[\s-]+(?:and\s+)?(?:{_NUMBER_WORD}))*\b")
-# "one" and small counts are ordinary words ("this one", "two of a kind"); from here on a number is a claim.
-_SMALLEST_CLAIM: Final = 10
-_CHINESE_DIGITS: Final = {c: i for i, c in enumerate("零一二三四五六七八九")} | {"两": 2, "兩": 2, "〇": 0}
-_CHINESE_SCALES: Final = (
-    {"十": 10, "百": 100, "千": 1_000} | dict.fromkeys("万萬", 10_000) | dict.fromkeys("亿億", 10**8)
-)
-_CHINESE_NUMBER: Final = re.compile(
-    r"[零一二三四五六七八九两兩〇十百千万萬亿億]{2,}|[零一二三四五六七八九两兩十](?=[折元块塊％%倍])"
-)
-# Words that rank a product; China's advertising law (article 9) forbids them, elsewhere they need proof.
-_RANKS: Final = re.compile(
-    r"(?i)\b(?:best|greatest|finest|cheapest|fastest|strongest|leading|number one|no\. ?1|#1|guaranteed|award-winning|"
-    r"clinically proven|revolutionary|world-class|unbeatable)\b"
-    r"|最[好佳优優强強大低高快新先]|第一|唯一|首[个個]|[顶頂]级|[顶頂]級|[国國]家[级級]|极致|極致|[绝絕][对對]"
-)
+_WORD: Final = re.compile(r"[^\W\d_][\w'’-]*[\w]|[^\W\d_]")
+_SENTENCE_START: Final = re.compile(r"(?:^|[.!?:…。！？：\n]|[\"“”«»(—–-]\s?)\s*$")
+_LATIN_WORD: Final = re.compile(r"(?<![\w@./-])[A-Za-z][A-Za-z0-9'’-]+(?![\w@/-])")
+_NOT_NAMES: Final = frozenset(["i", "i'm", "i'd", "i'll", "i've", "ok", "tv", "diy", "pc", "usb", "qr", "a"])
+_CAPITALISES_NOUNS: Final = ("de", "lb")
+_WITHOUT_CAPITALS: Final = ("zh", "yue", "ja", "ko", "th")
 
 
 def foreign_claims(script: str, brief: Brief) -> tuple[str, ...]:
-    """Each claim of ``script`` that no field of ``brief`` makes, as written in the script.
+    """Each claim of ``script`` that no field of ``brief`` makes, in the script's words.
 
-    A number counts as the brief's in figures or in words, in either language; an address counts when the brief has
-    it. It is a guard against inventions, not a proof of truth.
+    A number counts as the brief's in figures or in words, when it counts the same thing (24 hours are not 24 days); an
+    address, name or date when the brief has it; a promise when the brief makes one of its kind. What in a brief gives
+    orders to a model is no evidence. It is a guard against inventions, not a proof of truth.
     """
+    language = primary_language(brief.language)
+    said, told = _normal(script), _normal("\n".join(fact for fact in _facts(brief) if not is_order(fact)))
+    lower, known = said.casefold(), told.casefold()
+    found = [*_numbers(lower, known, language)]
+    found += [match for match in _ADDRESS.findall(said) if match.casefold() not in known]
+    found += [match.group() for match in _DATE.finditer(lower) if match.group() not in known]
+    found += _promises(lower, known, language)
+    found += _names(said, known, language)
+    return tuple(dict.fromkeys(one.strip() for one in found))
+
+
+def _facts(brief: Brief) -> Iterator[str]:
     single = (brief.product, brief.brand, brief.audience, brief.offer, brief.price, brief.call_to_action)
-    told = "\n".join(fact for fact in (*single, *brief.benefits, *brief.keywords) if fact).casefold()
-    known = {value for _, value in _numbers(told)}
-    found = [
-        text
-        for text, value in _numbers(script.casefold())
-        if value not in known and (text[0].isdigit() or not text.isascii() or value >= _SMALLEST_CLAIM)
-    ]
-    found += [match for match in _ADDRESS.findall(script) if match.casefold() not in told]
-    found += [match.group(0) for match in _RANKS.finditer(script) if match.group(0).casefold() not in told]
-    return tuple(dict.fromkeys(found))
+    yield from (fact for fact in (*single, *brief.benefits, *brief.keywords) if fact)
 
 
-def _numbers(text: str) -> list[tuple[str, float]]:
-    found = [(digits, _value(digits)) for digits in _DIGITS.findall(text)]
-    found += [(match.group(0), _english_value(match.group(0))) for match in _ENGLISH_NUMBER.finditer(text)]
-    found += [(match.group(0), _chinese_value(match.group(0))) for match in _CHINESE_NUMBER.finditer(text)]
-    return found
+def _normal(text: str) -> str:
+    """Figures of every script and full-width letters as ASCII, typographic apostrophes as typed ones."""
+    return unicodedata.normalize("NFKC", text).replace("’", "'")
 
 
-def _value(digits: str) -> float:
-    if re.fullmatch(r"\d{1,3}(?:[.,]\d{3})+", digits):
-        return float(re.sub(r"[.,]", "", digits))
-    head, _, tail = digits.replace(",", ".").rpartition(".")
-    return float(f"{head.replace('.', '')}.{tail}" if head else tail)
+def _numbers(said: str, told: str, language: str) -> Iterator[str]:
+    known = quantities(told, language)
+    for one in quantities(said, language):
+        if one.is_claim and not any(_is_same(one, fact) for fact in known):
+            yield one.text
 
 
-def _english_value(words: str) -> float:
-    total = current = 0
-    for word in re.findall(r"[a-z]+", words):
-        if word in _SCALES:
-            current = max(1, current) * _SCALES[word]
-            if _SCALES[word] > 100:
-                total, current = total + current, 0
-        elif word != "and":
-            current += _UNITS.get(word, 0) + _TENS.get(word, 0)
-    return float(total + current)
+def _is_same(said: Quantity, told: Quantity) -> bool:
+    if said.value != told.value:
+        # "half price" of a brief's "50 %", "twice" of its "double"
+        return said.value == 0.5 and told.value == 50 and told.counted == "percent"
+    return said.counted is None or told.counted is None or said.counted == told.counted
 
 
-def _chinese_value(text: str) -> float:
-    if not any(character in _CHINESE_SCALES for character in text):
-        return float("".join(str(_CHINESE_DIGITS[character]) for character in text))
-    total = section = digit = 0
-    for character in text:
-        if character in _CHINESE_DIGITS:
-            digit = _CHINESE_DIGITS[character]
-            continue
-        scale = _CHINESE_SCALES[character]
-        if scale >= 10_000:
-            total, section = total + (section + digit) * scale, 0
-        else:
-            section += max(1, digit) * scale
-        digit = 0
-    return float(total + section + digit)
+def _promises(said: str, told: str, language: str) -> list[str]:
+    made = {number for _, number in promises(told, language)}
+    known = set(superlatives(told))
+    words = [word for word in superlatives(said) if word not in known]
+    return [text for text, number in promises(said, language) if number not in made] + words
+
+
+def _names(said: str, told: str, language: str) -> Iterator[str]:
+    """Capitalised words inside sentences; where nouns are capitalised, abbreviations; in Chinese, Latin words."""
+    known = set(re.split(r"[^\w']+", told)) | {word.removesuffix("'s") for word in re.split(r"[^\w']+", told)}
+    if language in _WITHOUT_CAPITALS:
+        words = (match for match in _LATIN_WORD.finditer(said))
+    else:
+        words = (match for match in _WORD.finditer(said) if _is_name(match, said, language))
+    for match in words:
+        parts = [part for part in re.split(r"[^\w']+", match.group().casefold()) if part]
+        if any(part.removesuffix("'s") not in known and part not in _NOT_NAMES for part in parts):
+            yield match.group()
+
+
+def _is_name(match: re.Match[str], text: str, language: str) -> bool:
+    word = match.group()
+    if len(word) > 1 and word.isupper():
+        return True
+    starts = _SENTENCE_START.search(text[: match.start()]) is not None
+    return word[0].isupper() and not starts and language not in _CAPITALISES_NOUNS
