@@ -67,7 +67,11 @@ def run_with_a_death(num_writes: int, *, then: str) -> tuple[BatchWorld, Batch, 
     for turn in range(200):
         if then == "cancel" and turn == 3:
             cancel_batch(batch.id, tenant_id=TENANT, batches=world.batches, clock=world.clock)
+        has_died = mortal.died
         mortal.serve(batch)
+        if has_died:  # the first pass after a death knows how many rows are where, not only the last one
+            stored = {str(state): number for state, number in world.batches.count_rows(batch.id).items()}
+            assert dict(world.batches.get(batch.id).counts) == stored
         if world.batches.get(batch.id).finished_at is not None:
             return world, world.batches.get(batch.id), mortal.died
         world.work()

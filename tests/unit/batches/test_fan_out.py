@@ -5,13 +5,29 @@ from __future__ import annotations
 import pytest
 
 from services.domain.batch import BatchState, BatchStep, OnInvalid, RowState
-from services.domain.errors import Conflict, NotFound
+from services.domain.engine import EngineKind
+from services.domain.errors import Conflict, ContentRejected, NotFound, Unavailable
 from services.domain.job import JobState
+from services.ports.catalogue import Avatar
 from services.usecases.control_batch import cancel_batch, delete_batch, pause_batch, resume_batch, retry_batch
 from tests.fakes.world import CALLBACK_URL, OTHER_TENANT, TENANT
 from tests.unit.batches.conftest import make_world
 
+AVATAR_ID = "avatar_01JZZZZZZZZZZZZZZZZZZZZZZZ"
+VIDEO = {"presenter": {"avatar_id": AVATAR_ID}, "speech": {"text": "Hello.", "voice": {"voice_id": "en-us"}}}
 ROWS = [{"id": f"sku-{number}", "duration_s": 1} for number in range(1, 8)]
+
+
+def make_avatar(world):
+    return Avatar(
+        id=AVATAR_ID,
+        tenant_id=None,
+        name="Vera",
+        kind="picture",
+        object_key=f"catalogue/shared/{AVATAR_ID}/0/picture.jpg",
+        media_type="image/jpeg",
+        created_at=world.clock.now(),
+    )
 
 
 def control(world, action, batch, tenant_id=TENANT):
@@ -250,3 +266,32 @@ def test_count_of_rows_by_state_is_the_stores(world):
     batch = world.submit_rows(*ROWS)
     world.run_to_end(batch)
     assert dict(world.batches.count_rows(batch.id)) == {RowState.SUCCEEDED: 7}
+
+
+def test_row_without_an_estimate_still_runs(world, monkeypatch):
+    from lambdas.api import creations
+
+    def estimate(*args, **options):
+        raise ContentRejected("no idea", code="unknown")
+
+    monkeypatch.setattr(creations, "estimate_request", estimate)
+    world.avatars.add(make_avatar(world))
+    batch = world.submit_rows(VIDEO, kind=EngineKind.VIDEO)
+    checked = world.serve(batch)
+    assert (checked.counts, checked.estimate) == ({"pending": 1}, None)
+
+
+def test_store_that_is_away_while_rows_are_checked_blames_no_row(world, monkeypatch):
+    world.avatars.add(make_avatar(world))
+    batch = world.submit_rows(VIDEO, kind=EngineKind.VIDEO)
+    get = world.avatars.get
+
+    def away(*args):
+        raise Unavailable("away", code="store_unavailable")
+
+    monkeypatch.setattr(world.avatars, "get", away)
+    with pytest.raises(Unavailable):
+        world.serve(batch)
+    monkeypatch.setattr(world.avatars, "get", get)
+    world.clock.advance(61)
+    assert world.serve(batch).counts == {"pending": 1}
