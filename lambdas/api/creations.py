@@ -19,10 +19,11 @@ from services.domain.cell import CellType
 from services.domain.engine import EngineKind
 from services.domain.errors import SpokesmodelError
 from services.domain.job import Job
+from services.usecases.check_submission import check_submission
 from services.usecases.creation import Creation, Values
 from services.usecases.estimate_request import estimate_request
 from services.usecases.submit_noop import check_noop, submit_noop
-from services.usecases.submit_video import check_submission, submit_video
+from services.usecases.submit_video import submit_video
 
 T = TypeVar("T")
 Body = TypeVar("Body", bound=RequestBody)

@@ -14,8 +14,8 @@ from lambdas.api.schemas.estimates import EstimateBody, EstimateRequestBody
 from lambdas.api.scopes import needs
 from services.domain.errors import SpokesmodelError
 from services.domain.scope import Scope
+from services.usecases.check_submission import check_submission
 from services.usecases.estimate_request import estimate_request
-from services.usecases.submit_video import check_submission
 
 router: Final = new_router()
 

@@ -255,6 +255,17 @@ def test_avatar_declared_synthetic_needs_nothing_more(world, api, video):
     avatar = {"name": "x", "upload_id": world.upload(), "synthetic": True}
     avatar_id = api.post("/v1/avatars", avatar).body["id"]
     assert api.post("/v1/videos", {**video, "presenter": {"avatar_id": avatar_id}}).status == 202
+    assert len(acts(world, "likeness.declared_synthetic")) == 1
+
+
+def test_consent_that_is_named_without_need_counts_all_the_same(world, api, video, consent_id):
+    presenter = {**video["presenter"], "consent_id": consent_id}
+    job_id = api.post("/v1/videos", {**video, "presenter": presenter}).body["id"]
+    assert job_id in api.get(f"/v1/consents/{consent_id}").body["used_by"]
+    api.post(f"/v1/consents/{consent_id}/revoke")
+    assert api.post("/v1/videos", {**video, "presenter": presenter}).problem[:2] == (403, "consent_revoked")
+    unknown = {**video["presenter"], "consent_id": "consent_01JXXXXXXXXXXXXXXXXXXXXXXX"}
+    assert api.post("/v1/videos", {**video, "presenter": unknown}).problem[:2] == (422, "consent_not_found")
 
 
 def test_avatar_from_before_consents_needs_a_right_with_each_use(world, api, video, consent_id):
