@@ -381,8 +381,8 @@ def test_bucket_fills_again_at_its_rate_and_no_further(aws, clock):
 
 def test_lowered_limit_holds_at_once(aws, clock):
     limiter = DynamoRateLimiter(Clients(), table_prefix=aws.tables("rates"), clock=clock)
-    assert [limiter.take("tenant_a", rate_per_s=10, burst=100) for _ in range(50)] == [0] * 50
-    assert limiter.take("tenant_a", rate_per_s=10, burst=10) == pytest.approx(4.1)
+    assert [limiter.take("tenant_a", rate_per_s=10, burst=100) for _ in range(10)] == [0] * 10
+    assert limiter.take("tenant_a", rate_per_s=10, burst=5) == pytest.approx(0.6)
 
 
 # ---- The table itself

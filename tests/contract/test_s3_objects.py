@@ -152,12 +152,13 @@ def test_large_file_travels_in_parts_and_keeps_its_facts(aws, tmp_path):
     assert store.start_of(KEY, size_bytes=3) == data[:3]
 
 
-def test_owner_with_more_objects_than_one_answer_lists_is_deleted_whole(store, aws):
+def test_owner_with_more_objects_than_one_answer_lists_is_deleted_whole(store, aws, monkeypatch):
+    monkeypatch.setattr("services.adapters.aws.objects._MAX_DELETED_AT_ONCE", 3)
     client = aws.client("s3")
-    for number in range(1003):
+    for number in range(8):
         client.put_object(Bucket=aws.bucket, Key=f"work/tenant_a/job_1/0/frame-{number}", Body=b"")
     client.put_object(Bucket=aws.bucket, Key="work/tenant_a/job_10/0/file", Body=b"")
-    assert store.delete_owner("tenant_a", "job_1") == 1003
+    assert store.delete_owner("tenant_a", "job_1") == 8
     assert client.list_objects_v2(Bucket=aws.bucket)["KeyCount"] == 1
 
 
