@@ -35,7 +35,9 @@ def batches(request: pytest.FixtureRequest, clock: FakeClock, tmp_path: Path) ->
         return FakeBatchStore(clock)
     if request.param == "aws":
         aws = request.getfixturevalue("aws")
-        return DynamoBatchStore(Clients(), table_prefix=aws.tables("batches", "batch_rows"), clock=clock)
+        return DynamoBatchStore(
+            Clients(), table_prefix=aws.tables("batches", "batch_rows"), clock=clock, kept=timedelta(days=90)
+        )
     return SqliteBatchStore(tmp_path / "batches.sqlite", clock=clock)
 
 

@@ -98,7 +98,9 @@ def make_avatar(tenant_id: str | None, **fields: Any) -> Avatar:
 
 
 def test_batch_whose_first_answer_was_lost_is_added_saved_and_claimed(aws, lossy, clock):
-    batches = DynamoBatchStore(lossy, table_prefix=aws.tables("batches", "batch_rows"), clock=clock)
+    batches = DynamoBatchStore(
+        lossy, table_prefix=aws.tables("batches", "batch_rows"), clock=clock, kept=timedelta(days=90)
+    )
     batch = make_batch(clock)
     batches.add(batch)
     with pytest.raises(Conflict):
@@ -143,7 +145,9 @@ def test_token_whose_first_answer_was_lost_is_granted(aws, lossy, clock):
 
 
 def test_batch_that_the_index_still_shows_is_not_claimed_twice(aws, clock, monkeypatch):
-    batches = DynamoBatchStore(Clients(), table_prefix=aws.tables("batches", "batch_rows"), clock=clock)
+    batches = DynamoBatchStore(
+        Clients(), table_prefix=aws.tables("batches", "batch_rows"), clock=clock, kept=timedelta(days=90)
+    )
     batches.add(make_batch(clock))
     seen = Table(Clients(), f"{aws.table_prefix}batches").query("#due_step = :due", {"due": "due"}, index="by_due")
     monkeypatch.setattr(Table, "query", lambda *_, **__: seen)
@@ -152,7 +156,9 @@ def test_batch_that_the_index_still_shows_is_not_claimed_twice(aws, clock, monke
 
 
 def test_batch_deleted_behind_the_index_does_not_come_back(aws, clock, monkeypatch):
-    batches = DynamoBatchStore(Clients(), table_prefix=aws.tables("batches", "batch_rows"), clock=clock)
+    batches = DynamoBatchStore(
+        Clients(), table_prefix=aws.tables("batches", "batch_rows"), clock=clock, kept=timedelta(days=90)
+    )
     batch = make_batch(clock)
     batches.add(batch)
     seen = Table(Clients(), f"{aws.table_prefix}batches").query("#due_step = :due", {"due": "due"}, index="by_due")
@@ -162,7 +168,9 @@ def test_batch_deleted_behind_the_index_does_not_come_back(aws, clock, monkeypat
 
 
 def test_each_batch_is_claimed_by_one_of_many(aws, clock):
-    batches = DynamoBatchStore(Clients(), table_prefix=aws.tables("batches", "batch_rows"), clock=clock)
+    batches = DynamoBatchStore(
+        Clients(), table_prefix=aws.tables("batches", "batch_rows"), clock=clock, kept=timedelta(days=90)
+    )
     ids = []
     for _ in range(12):
         ids.append(make_batch(clock).id)
@@ -221,11 +229,33 @@ def test_consents_are_read_as_they_are_now(aws):
     assert all(read["ConsistentRead"] for read in reads)
 
 
+# ---- Retention: DynamoDB removes an item some time after its `expires_at`
+
+
+def test_batch_expires_after_its_end_and_its_rows_after_it(aws, clock):
+    prefix = aws.tables("batches", "batch_rows")
+    batches = DynamoBatchStore(Clients(), table_prefix=prefix, clock=clock, kept=timedelta(days=90))
+    batch = make_batch(clock)
+    batches.add(batch)
+    batches.put_rows([BatchRow(batch_id=batch.id, number=1, state=RowState.PENDING)])
+    table = Table(Clients(), f"{prefix}batches")
+    assert "expires_at" not in table.get({"id": batch.id})
+    ended = batches.save(replace(batch, finished_at=clock.now()))
+    expires_at = table.get({"id": batch.id})["expires_at"]
+    assert expires_at == int((clock.now() + timedelta(days=90)).timestamp())
+    [row] = Table(Clients(), f"{prefix}batch_rows").query("#batch_id = :batch", {"batch": batch.id})
+    assert row["expires_at"] > expires_at
+    batches.save(replace(ended, finished_at=None))
+    assert "expires_at" not in table.get({"id": batch.id})
+
+
 # ---- Bounds
 
 
 def test_rows_beyond_one_answer_of_the_table_all_come_back(aws, clock):
-    batches = DynamoBatchStore(Clients(), table_prefix=aws.tables("batches", "batch_rows"), clock=clock)
+    batches = DynamoBatchStore(
+        Clients(), table_prefix=aws.tables("batches", "batch_rows"), clock=clock, kept=timedelta(days=90)
+    )
     long = "x" * 150_000
     rows = [
         BatchRow(batch_id="batch_1", number=number, state=RowState.PENDING, request={"text": long})
@@ -240,7 +270,9 @@ def test_rows_beyond_one_answer_of_the_table_all_come_back(aws, clock):
 
 
 def test_row_over_the_tables_bound_is_refused_by_name(aws, clock):
-    batches = DynamoBatchStore(Clients(), table_prefix=aws.tables("batches", "batch_rows"), clock=clock)
+    batches = DynamoBatchStore(
+        Clients(), table_prefix=aws.tables("batches", "batch_rows"), clock=clock, kept=timedelta(days=90)
+    )
     with pytest.raises(ContentRejected) as caught:
         batches.put_rows([BatchRow(batch_id="b", number=1, state=RowState.PENDING, request={"text": "x" * 410_000})])
     assert caught.value.code == "record_too_large"
@@ -254,7 +286,9 @@ def test_answer_too_long_to_keep_leaves_the_key_to_a_repeat_with_the_same_id(aws
 
 
 def test_same_row_twice_in_one_call_is_written_as_it_was_last(aws, clock):
-    batches = DynamoBatchStore(Clients(), table_prefix=aws.tables("batches", "batch_rows"), clock=clock)
+    batches = DynamoBatchStore(
+        Clients(), table_prefix=aws.tables("batches", "batch_rows"), clock=clock, kept=timedelta(days=90)
+    )
     row = BatchRow(batch_id="batch_1", number=1, state=RowState.PENDING)
     batches.put_rows([row, replace(row, state=RowState.FAILED)])
     assert [one.state for one in batches.rows("batch_1")] == [RowState.FAILED]

@@ -11,7 +11,7 @@ from services.adapters.aws.clients import Clients
 from services.adapters.aws.items import Item
 from services.adapters.aws.table import ConditionFailed, Table
 from services.adapters.cursors import last_id_of, page_of
-from services.adapters.instants import to_micros
+from services.adapters.instants import to_expiry, to_micros
 from services.domain import wire
 from services.domain.batch import Batch, BatchRow, BatchStep, RowState
 from services.domain.errors import Conflict, NotFound
@@ -19,6 +19,7 @@ from services.ports.clock import Clock
 from services.ports.jobs import Page
 
 _DUE: Final = "due"  # batches that wait are few: one partition of the index holds them all
+_MARGIN: Final = timedelta(days=30)  # no batch runs for so long, so its rows outlive it
 _SPARE_CANDIDATES: Final = 10  # the index may name some that were claimed or saved a moment ago
 
 
@@ -31,14 +32,16 @@ class DynamoBatchStore:
     A batch's rows share one partition, which takes some 500 rows a second with their index; 50,000 need two minutes.
     """
 
-    def __init__(self, clients: Clients, *, table_prefix: str, clock: Clock) -> None:
+    def __init__(self, clients: Clients, *, table_prefix: str, clock: Clock, kept: timedelta) -> None:
+        """``kept``: how long after its end DynamoDB removes a batch, and its rows after the last change of each."""
         self._batches = Table(clients, f"{table_prefix}batches")
         self._rows = Table(clients, f"{table_prefix}batch_rows")
         self._clock = clock
+        self._kept = kept
 
     def add(self, batch: Batch) -> None:
         try:
-            self._batches.put(_item(batch), condition="attribute_not_exists(#id)")
+            self._batches.put(self._item(batch), condition="attribute_not_exists(#id)")
         except ConditionFailed as error:
             raise Conflict(f"There is a batch {batch.id} already.", code="batch_exists") from error
 
@@ -51,7 +54,7 @@ class DynamoBatchStore:
     def save(self, batch: Batch) -> Batch:
         saved = replace(batch, version=batch.version + 1)
         try:
-            self._batches.put(_item(saved), condition="#version = :version", values={"version": batch.version})
+            self._batches.put(self._item(saved), condition="#version = :version", values={"version": batch.version})
         except ConditionFailed as failure:
             if failure.item is None:
                 raise _not_found(batch.id) from failure
@@ -118,6 +121,7 @@ class DynamoBatchStore:
             return
 
     def put_rows(self, rows: Sequence[BatchRow]) -> None:
+        expires_at = to_expiry(self._clock.now() + self._kept + _MARGIN)
         latest = {(row.batch_id, row.number): row for row in rows}  # one request may not name an item twice
         self._rows.put_all(
             [
@@ -125,6 +129,7 @@ class DynamoBatchStore:
                     "batch_id": row.batch_id,
                     "number": row.number,
                     "state_number": _state_number(row.state, row.number),
+                    "expires_at": expires_at,
                     "body": wire.encode(row).decode(),
                 }
                 for row in latest.values()
@@ -163,21 +168,21 @@ class DynamoBatchStore:
         }
         return {state: number for state, number in counts.items() if number}
 
-
-def _item(batch: Batch) -> Item:
-    return {
-        "id": batch.id,
-        "tenant_id": batch.tenant_id,
-        "state": batch.state,
-        "step": batch.step,
-        "step_tries": batch.step_tries,
-        "available_at": to_micros(batch.available_at),
-        "due_at": to_micros(batch.available_at),
-        "due_step": None if batch.step is BatchStep.NONE else _DUE,
-        "claimed": 0,
-        "version": batch.version,
-        "body": wire.encode(batch).decode(),
-    }
+    def _item(self, batch: Batch) -> Item:
+        return {
+            "id": batch.id,
+            "tenant_id": batch.tenant_id,
+            "state": batch.state,
+            "step": batch.step,
+            "step_tries": batch.step_tries,
+            "available_at": to_micros(batch.available_at),
+            "due_at": to_micros(batch.available_at),
+            "due_step": None if batch.step is BatchStep.NONE else _DUE,
+            "claimed": 0,
+            "version": batch.version,
+            "expires_at": None if batch.finished_at is None else to_expiry(batch.finished_at + self._kept),
+            "body": wire.encode(batch).decode(),
+        }
 
 
 def _batch(item: Mapping[str, Any]) -> Batch:

@@ -73,7 +73,7 @@ def adapters(settings: Settings, parts: Mapping[str, Any]) -> Mapping[str, Calla
         "jobs": lambda: DynamoJobStore(
             clients, table_prefix=prefix, clock=parts["clock"], retention_days=settings.job_retention_days
         ),
-        "batches": lambda: DynamoBatchStore(clients, table_prefix=prefix, clock=parts["clock"]),
+        "batches": lambda: DynamoBatchStore(clients, table_prefix=prefix, clock=parts["clock"], kept=kept),
         "objects": lambda: S3ObjectStore(clients, settings.bucket),
         "engine": lambda: _engine(settings, parts, clients),
         "notices": lambda: SageMakerNotices(clients, bucket=settings.bucket),
