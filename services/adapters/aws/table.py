@@ -16,6 +16,7 @@ _MAX_BATCH: Final = 25
 _MAX_READ: Final = 100
 _NAME: Final = re.compile(r"#(\w+)")
 _WRITER: Final = "written_by"
+_NOT_YET: Final = f"(attribute_not_exists(#{_WRITER}) OR #{_WRITER} <> :{_WRITER})"  # a sum must not be added twice
 
 
 class ConditionFailed(Exception):
@@ -84,7 +85,7 @@ class Table:
         self._write(mark, "put_item", condition, values or {}, "", Item=packed(marked))
 
     def update(self, key: Item, expression: str, *, condition: str | None = None, values: Item) -> dict[str, Any]:
-        """Change one item by ``SET`` assignments ``expression``; the item afterwards.
+        """Change one item by ``SET`` assignments ``expression``, once; the item afterwards.
 
         Raises:
             ConditionFailed: ``condition`` does not hold.
@@ -97,7 +98,7 @@ class Table:
         return self._write(
             mark,
             "update_item",
-            condition,
+            _NOT_YET if condition is None else f"({condition}) AND {_NOT_YET}",
             {**values, _WRITER: mark},
             assignments,
             Key=packed(key),
