@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import random
 import shutil
+import signal
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -26,7 +30,7 @@ from services.usecases.batch_objects import REPORT_JSON, answer_key
 from services.usecases.submit_batch import BatchOrder, submit_batch
 from spokesmodel.runner import LocalSystem
 from tests.e2e.conftest import TENANT, running, wait_until
-from tests.e2e.test_cli import error_of, spokesmodel
+from tests.e2e.test_cli import ROOT, error_of, spokesmodel
 
 AVATAR = "avatar_01M8PBZJY0G2HC7X6V5HT6Q7K4"
 DEFAULTS = {"presenter": {"avatar_id": AVATAR}, "frame": {"aspect": "1:1", "height_px": 128}}
@@ -196,3 +200,38 @@ def test_file_without_a_batch_and_file_of_no_known_kind_are_wrong_usage(folder: 
     sheet.write_bytes(b"PK\x03\x04")
     run = spokesmodel("batch", "run", str(sheet), "--state-dir", str(server_dir), "--json")
     assert (run.returncode, error_of(run)["code"]) == (2, "unsupported_media_type")
+
+
+def test_run_that_was_interrupted_goes_on_when_run_again_and_makes_nothing_twice(folder: Path) -> None:
+    table = folder / "spring.csv"
+    table.write_text("speech.text\n" + "".join(f"This is number {number}.\n" for number in range(8)))
+    (folder / "defaults.json").write_text(json.dumps({**DEFAULTS, "speech": {"voice": {"voice_id": "en-us"}}}))
+    state_dir = folder / "state"
+    arguments = ["batch", "run", str(table), "--defaults", str(folder / "defaults.json"), "--state-dir", str(state_dir)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "spokesmodel", *arguments, "--json"], stderr=subprocess.PIPE, text=True, cwd=ROOT
+    )
+    wait_until((folder / "spring.csv.batch.json").exists)
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 6, told
+    assert "is kept" in json.loads(told.strip().splitlines()[-1])["error"]["detail"]
+    again = spokesmodel(*arguments)
+    assert again.returncode == 0, again.stderr
+    assert "going on with batch_" in again.stderr
+    assert again.stdout.splitlines()[0] == "8 rows: 8 succeeded"
+    assert len(list((folder / "spring-results").glob("row-*.mp4"))) == 8
+    services = bootstrap(replace(Settings(), state_dir=state_dir))
+    [batch] = services.batches.list(_tenant(services)).items
+    rows = services.batches.rows(batch.id)
+    assert [row.tries for row in rows] == [1] * 8
+    assert len(services.jobs.list(batch.tenant_id, limit=100).items) == 8
+
+
+def _tenant(services: Services) -> str:
+    """The state folder's first tenant."""
+    key = (services.settings.state_dir / "api_key").read_text().strip()
+    found = services.tenants.find_key(hashlib.sha256(key.encode()).hexdigest())
+    assert found is not None
+    return found.tenant_id
