@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.video.label_texts import label_text
-from models.video.subtitles.drawing import Patch, lay_on, rasterize, styled_layers, to_patch
+from models.video.subtitles.drawing import Layer, lay_on, rasterize, styled_layers, to_patch
 from models.video.subtitles.fonts import FontBook
 from models.video.subtitles.style import SubtitleStyle
 from models.video.subtitles.typesetting import Line, is_right_to_left, typeset
+from models.video.yuv import rounded
 from services.domain.video import LabelCorner
 
 # GB 45438-2025, 5.3 and 5.5: text at least 5 % of the shortest side. Measured here on the ink of the letters, which is
@@ -107,7 +108,28 @@ class VisibleLabel:
         self.corner = place.corner
         self.box = (place.left, place.top, place.left + width, place.top + height)
         self.covers_face = _face_share(self.box, size, keep_clear.faces) > 0
-        self._patch = _drawn(line, ink, size_px, self.box, size)
+        layers, pictures = _layers(line, ink, size_px, self.box)
+        self._layers = layers
+        self._patch = to_patch(layers, pictures, self.box[0], self.box[1], size)
+
+    def draw_on_picture(self, pixels: NDArray[np.uint8]) -> None:
+        """Lays the label on ``pixels`` (h, w, 3 or 4; RGB, or RGBA with straight alpha), in place.
+
+        On transparent ground it keeps its glass and its letters.
+        """
+        left, top, right, bottom = self.box
+        box = pixels[top:bottom, left:right].astype(np.float32)
+        ground = box[..., 3:] / 255 if box.shape[2] == 4 else np.ones_like(box[..., :1])
+        covered = np.zeros_like(ground)
+        color = np.zeros_like(box[..., :3])
+        for layer in self._layers:
+            covered += layer.coverage[..., None]
+            color += np.array(layer.color, np.float32) * layer.coverage[..., None]
+        alpha = covered + ground * (1 - covered)
+        mixed = (color + box[..., :3] * ground * (1 - covered)) / np.maximum(alpha, 1 / 255)
+        pixels[top:bottom, left:right, :3] = rounded(mixed)
+        if box.shape[2] == 4:
+            pixels[top:bottom, left:right, 3:] = rounded(255 * alpha)
 
     def draw(self, frame: NDArray[np.uint8]) -> None:
         """Lays the label on ``frame`` (I420), in place."""
@@ -158,15 +180,16 @@ def _ink(line: Line, size_px: float) -> _Ink:
     return _Ink(left - margin, top - base, right - left, bottom - top, fill[top:bottom, left:right])
 
 
-def _drawn(line: Line, ink: _Ink, size_px: float, box: tuple[int, int, int, int], size: tuple[int, int]) -> Patch:
-    """The patch of the glass at ``box`` with the letters in its middle."""
+def _layers(
+    line: Line, ink: _Ink, size_px: float, box: tuple[int, int, int, int]
+) -> tuple[list[Layer], NDArray[np.uint8]]:
+    """The glass at ``box`` with the letters in its middle, and an empty place for coloured glyphs."""
     width, height = box[2] - box[0], box[3] - box[1]
     fill = np.zeros((height, width), np.uint8)
     pictures = np.zeros((height, width, 4), np.uint8)
     left, top = (width - ink.width) / 2 - ink.left, (height - ink.height) / 2 - ink.top
     rasterize(line, left, round(top), fill, pictures)
-    layers = styled_layers(fill, pictures, style=_STYLE, size_px=size_px, margin=round(0.3 * size_px))
-    return to_patch(layers, pictures, box[0], box[1], size)
+    return styled_layers(fill, pictures, style=_STYLE, size_px=size_px, margin=round(0.3 * size_px)), pictures
 
 
 def _placed(label: tuple[int, int], size: tuple[int, int], corner: LabelCorner | None, keep_clear: KeepClear) -> _Place:

@@ -76,6 +76,38 @@ def test_drawing_twice_is_drawing_on_each_frame():
     assert (drawn(label, (256, 256), 60) == drawn(label, (256, 256), 60)).all()
 
 
+def test_picture_looks_as_the_film_does():
+    """The same label in RGB, on a grey that both can hold."""
+    label, size = VisibleLabel((640, 360), "en"), (640, 360)
+    frame = yuv.rgb_to_i420(np.full((360, 640, 3), 180, np.uint8))
+    label.draw(frame)
+    pixels = np.full((360, 640, 3), 180, np.uint8)
+    label.draw_on_picture(pixels)
+    assert size == (640, 360)
+    assert np.abs(yuv.i420_to_rgb(frame).astype(int) - pixels).mean(axis=2).max() < 24
+    assert np.abs(yuv.i420_to_rgb(frame).astype(int) - pixels).mean() < 1
+
+
+@pytest.mark.parametrize("size", [(255, 333), (300, 301)])
+def test_label_stays_whole_on_a_transparent_picture_of_odd_size(size):
+    pixels = np.zeros((size[1], size[0], 4), np.uint8)
+    label = VisibleLabel(size, "en")
+    label.draw_on_picture(pixels)
+    left, top, right, bottom = label.box
+    alpha = pixels[..., 3]
+    assert alpha[top + 3 : bottom - 3, left + 3 : right - 3].min() > 120  # glass
+    assert ((alpha > 250) & (pixels[..., 0] > 250)).sum() > 60  # white letters
+    alpha[top:bottom, left:right] = 0
+    assert not alpha.any()
+
+
+def test_label_does_not_thin_an_opaque_picture():
+    pixels = np.full((300, 300, 4), 255, np.uint8)
+    VisibleLabel((300, 300), "en").draw_on_picture(pixels)
+    assert (pixels[..., 3] == 255).all()
+    assert pixels[..., 0].min() < 120
+
+
 def face(center: tuple[float, float], radius: float) -> np.ndarray:
     angles = np.linspace(0, 2 * np.pi, 40)
     return np.stack([center[0] + radius * np.cos(angles), center[1] + radius * np.sin(angles)], axis=1).astype(
