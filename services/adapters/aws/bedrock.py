@@ -1,12 +1,14 @@
 """A language model of Amazon Bedrock, by Converse, with structured output: the model must call one tool.
 
 The tool's input schema is the form that is asked for; what comes is checked against it here, too, because a model may
-miss it. Bedrock keeps no conversation: asking again is a new call that names the fault.
+miss it. Bedrock keeps no conversation: asking again is a new call that names the fault. A client waits meanwhile, so a
+call is given twelve seconds and not repeated (``Clients``), and a missed form is asked for again only if that was soon.
 """
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -15,6 +17,7 @@ from services.domain.errors import ContentRejected, InvalidRequest, Unavailable
 
 _TOOL: Final = "answer"
 _TRIES: Final = 2
+_AGAIN_WITHIN_S: Final = 8.0
 _MAX_TOKENS: Final = 4096
 _MAX_CONTENT: Final = 60_000  # characters; a brief has at most 20,000
 _TEMPERATURE: Final = 0.5
@@ -46,8 +49,10 @@ class BedrockLanguageModel:
                 code="out_of_range",
                 param="brief",
             )
-        fault = ""
-        for _ in range(_TRIES):
+        fault, again_until = "", time.monotonic() + _AGAIN_WITHIN_S
+        for number in range(_TRIES):
+            if number and time.monotonic() > again_until:
+                break
             told = f"{instructions}\n\nYour last answer was not of the asked form: {fault}" if fault else instructions
             values, fault = self._ask(told, content, schema)
             if values is not None:

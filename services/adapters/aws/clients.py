@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,9 +12,11 @@ from services.domain.errors import Unavailable
 
 _MAX_CONNECTIONS: Final = 32  # botocore's 10 make threads of one function wait for each other
 _MAX_TRIES: Final = 4
+# A script is written while its client waits, twice when the first is refused; a template serves where a model does not.
+_MAX_TRIES_OF: Final = {"bedrock-runtime": 1}
 # An API function has 28 s in all: three lost answers of a table still leave room for one that comes.
 _CONNECT_TIMEOUT_S: Final = 2.0
-_READ_TIMEOUT_S: Final = {"s3": 60.0, "bedrock-runtime": 60.0, "polly": 30.0, "sqs": 25.0}
+_READ_TIMEOUT_S: Final = {"s3": 60.0, "bedrock-runtime": 12.0, "polly": 30.0, "sqs": 25.0}
 _DEFAULT_READ_TIMEOUT_S: Final = 5.0
 
 _THROTTLED: Final = frozenset(
@@ -85,13 +88,15 @@ class Clients:
             connect_timeout=_CONNECT_TIMEOUT_S,
             read_timeout=_READ_TIMEOUT_S.get(service, _DEFAULT_READ_TIMEOUT_S),
             max_pool_connections=_MAX_CONNECTIONS,
-            retries={"mode": "standard", "total_max_attempts": _MAX_TRIES},
+            retries={"mode": "standard", "total_max_attempts": _MAX_TRIES_OF.get(service, _MAX_TRIES)},
             signature_version="s3v4" if service == "s3" else None,  # links of the old kind sign no headers
             # The global address redirects for a day after a bucket was made, which no signed link survives.
             s3={"addressing_style": "virtual", "us_east_1_regional_endpoint": "regional"},
             tcp_keepalive=True,  # a function sleeps between events, and its connections must not look alive when dead
         )
-        return self._session.client(service, config=config)
+        # Containers are told their region as AWS_REGION, which boto3 alone among Amazon's SDKs does not read.
+        region = self._session.region_name or os.environ.get("AWS_REGION")
+        return self._session.client(service, region_name=region, config=config)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from botocore.exceptions import ReadTimeoutError
 from botocore.stub import Stubber
 
 from services.adapters.aws.bedrock import BedrockLanguageModel
+from services.adapters.aws.clients import Clients
 from services.domain.brief import Brief, WriterKind
 from services.domain.errors import ContentRejected, InvalidRequest, SpokesmodelError, Unavailable
 from services.usecases.write_script import write_script
@@ -202,3 +203,13 @@ def test_written_script_says_that_a_language_model_wrote_it() -> None:
         brief = Brief(product="Luma", language="en", duration_s=8, benefits=("fragrance-free",))
         script = write_script(brief, language_model=BedrockLanguageModel(OneClient(client), MODEL))
     assert script.writer is WriterKind.LANGUAGE_MODEL
+
+
+def test_model_is_asked_once_and_not_for_long_since_a_client_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "x")
+    monkeypatch.delenv("AWS_DEFAULT_REGION", raising=False)
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+    config = Clients().get("bedrock-runtime").meta.config
+    assert config.retries["total_max_attempts"] == 1
+    assert 2 * config.read_timeout < 28  # an API function's timeout, with two scripts asked for
