@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lambdas.runtime import serve_steps, services
-from services.domain.job import Job
+from lambdas.runtime import counted, serve_steps, services
+from services.domain.job import Job, JobStep
 from services.usecases.prepare_storyboard import prepare_storyboard
 
 
 def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """Partial batch response. Content that cannot be prepared fails its job; only infrastructure fails a record."""
-    return serve_steps(event, context, _serve, stage="prepare")
+    return serve_steps(event, context, counted(_serve, JobStep.PREPARE), stage="prepare")
 
 
 def _serve(job_id: str) -> Job:

@@ -22,8 +22,9 @@ from lambdas import metrics
 from services.adapters import tracing
 from services.bootstrap import Services, bootstrap
 from services.domain.errors import InvalidRequest, NotFound, SpokesmodelError
-from services.domain.job import Job
+from services.domain.job import Job, JobStep
 from services.domain.retry import backoff_s
+from services.usecases.put_back import put_back
 
 logger: Final = Logger(service="spokesmodel")
 _lock: Final = threading.Lock()
@@ -90,6 +91,27 @@ def serve_steps(
 ) -> dict[str, Any]:
     """``serve_records`` for bodies ``{"job_id": ...}``; a job that has been deleted is nothing to come again for."""
     return serve_records(event, context, lambda body: serve_job(job_id_of(body), step, stage=stage))
+
+
+def counted(step: Callable[[str], Job | None], of: JobStep) -> Callable[[str], Job | None]:
+    """``step``, whose failed tries are counted on the row, which then rings again by itself.
+
+    So a job ends by name after ``max_step_tries``, whatever its messages come to. A record fails only when the row
+    cannot be written either. On one machine it fails each time: the runner counts.
+    """
+
+    def serve(job_id: str) -> Job | None:
+        try:
+            return step(job_id)
+        except Exception as error:
+            ours = services()
+            is_gone = isinstance(error, NotFound) and error.code == "job_not_found"
+            if is_gone or not ours.step_queue.is_used:
+                raise
+            log_failure("step failed", error)
+            return put_back(job_id, of, jobs=ours.jobs, clock=ours.clock)
+
+    return serve
 
 
 def serve_job(job_id: str, step: Callable[[str], Job | None], *, stage: str) -> None:

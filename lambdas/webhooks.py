@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lambdas.runtime import serve_steps, services
-from services.domain.job import Job
+from lambdas.runtime import counted, serve_steps, services
+from services.domain.job import Job, JobStep
 from services.usecases.deliver_webhook import deliver_webhook
 
 
 def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """Partial batch response. A client that does not answer fails no record: the job's row says when to try again."""
-    return serve_steps(event, context, _serve, stage="notify")
+    return serve_steps(event, context, counted(_serve, JobStep.NOTIFY), stage="notify")
 
 
 def _serve(job_id: str) -> Job | None:

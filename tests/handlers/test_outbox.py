@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -299,13 +300,63 @@ def test_where_nothing_is_sent_the_reaper_claims_nothing(world):
     assert [one.id for one in world.jobs.claim(JobStep.PREPARE, limit=1, lease_s=1)] == [job.id]
 
 
-def test_record_that_failed_comes_again_soon_and_then_ever_later(world, sqs, monkeypatch):
-    job = world.submit()
+@pytest.fixture
+def full(world, monkeypatch):
+    """Objects cannot be written, but rows can."""
 
-    def full(*args: object, **kwargs: object) -> None:
+    def refuse(*args: object, **kwargs: object) -> None:
         raise Unavailable("full", code="store_unavailable")
 
-    monkeypatch.setattr(world.objects, "put", full)
+    monkeypatch.setattr(world.objects, "put", refuse)
+
+
+def test_step_that_failed_counts_on_the_row_which_rings_again_later(world, sqs, bells, full):
+    job = world.submit()
+    assert prepare.lambda_handler(sqs({"job_id": job.id}), None) == {"batchItemFailures": []}
+    tried = world.jobs.get(job.id)
+    assert (tried.step, tried.step_tries) == (JobStep.PREPARE, 1)
+    hear(change(job, tried))
+    assert bells == [Bell("prepare", job.id, TENANT, 1.0)]
+
+
+def test_job_that_cannot_be_prepared_outlasts_an_hour_and_then_fails_by_name(world, sqs, bells, full):
+    job, started_at = world.submit(callback_url=CALLBACK_URL), world.clock.now()
+    while world.jobs.get(job.id).step is JobStep.PREPARE:
+        prepare.lambda_handler(sqs({"job_id": job.id}), None)
+        world.clock.advance(max(0.0, (world.jobs.get(job.id).available_at - world.clock.now()).total_seconds()))
+    failed = world.jobs.get(job.id)
+    assert (failed.state, failed.failure.code) == (JobState.FAILED, "prepare_failed")
+    assert world.clock.now() - started_at > timedelta(hours=1)
+
+
+def test_webhook_whose_function_breaks_each_time_is_given_up(world, sqs, bells, monkeypatch):
+    job = world.start(callback_url=CALLBACK_URL)
+    world.complete(world.answer(job))
+
+    def explode(*args: object, **kwargs: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(world.sender, "post", explode)
+    for _ in range(world.settings.max_step_tries + 1):
+        assert webhooks.lambda_handler(sqs({"job_id": job.id}), None) == {"batchItemFailures": []}
+        world.clock.advance(300)
+    assert world.jobs.get(job.id).step is JobStep.NONE
+
+
+def test_step_fails_its_record_when_the_row_cannot_be_written_either(world, sqs, bells, full, monkeypatch):
+    job = world.submit()
+
+    def refuse(job: Job) -> Job:
+        raise Unavailable("down", code="store_unavailable")
+
+    monkeypatch.setattr(world.jobs, "save", refuse)
+    assert prepare.lambda_handler(sqs({"job_id": job.id}), None) == {"batchItemFailures": [{"itemIdentifier": "m0"}]}
+    assert len(world.step_queue.put_offs) == 1
+
+
+def test_record_that_failed_comes_again_soon_and_then_ever_later(world, sqs, full):
+    job = world.submit()
+
     event = sqs({"job_id": job.id})
     for num_tries in (1, 2, 5, 20):
         event["Records"][0]["attributes"]["ApproximateReceiveCount"] = str(num_tries)
