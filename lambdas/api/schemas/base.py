@@ -29,7 +29,7 @@ LanguageTag = Annotated[
 class RequestBody(BaseModel):
     """A request: nothing unknown, nothing converted."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(defer_build=True, extra="forbid", strict=True, allow_inf_nan=False)  # a cold start waits
 
     def __repr__(self) -> str:
         """Only the name: Powertools writes its arguments into debug logs, and these are what a client wrote."""
@@ -40,7 +40,11 @@ class AnswerBody(BaseModel):
     """An answer: every field is always there."""
 
     model_config = ConfigDict(
-        extra="forbid", frozen=True, ser_json_inf_nan="null", json_schema_serialization_defaults_required=True
+        defer_build=True,
+        extra="forbid",
+        frozen=True,
+        ser_json_inf_nan="null",
+        json_schema_serialization_defaults_required=True,
     )
 
 
