@@ -12,6 +12,7 @@ from services.domain.copywriting import foreign_claims, is_order
 from services.domain.errors import ContentRejected
 from services.usecases.write_script import write_script
 from tests.fakes.language_model import FakeLanguageModel
+from tests.unit.copywriting.golden import approved_scripts, briefs
 from tests.unit.copywriting.inventions import HONEST, INVENTED, LUMO
 
 # Facts that are orders to a model, in the places where a brief has room for them.
@@ -43,6 +44,11 @@ def test_invention_is_named(brief: Brief, script: str, invented: str) -> None:
 @pytest.mark.parametrize(("brief", "script"), HONEST)
 def test_honest_script_passes(brief: Brief, script: str) -> None:
     assert foreign_claims(script, brief) == ()
+
+
+@pytest.mark.parametrize("name", briefs())
+def test_script_that_a_person_approved_passes(name: str) -> None:
+    assert foreign_claims(approved_scripts()[name], briefs()[name]) == ()
 
 
 @pytest.mark.parametrize("order", ORDERS)
