@@ -17,8 +17,8 @@ from services.domain.engine import EngineKind
 from services.domain.ids import new_id
 from services.domain.object_key import ObjectKey, Retention
 from services.settings import Settings
+from services.usecases.batch_file import CSV
 from services.usecases.batch_objects import REPORT_JSON, answer_key
-from services.usecases.read_rows import CSV
 from services.usecases.submit_batch import BatchOrder, submit_batch
 
 NUM_ROWS = 1_000

@@ -15,7 +15,7 @@ from services.domain.batch import BatchEstimate, RowFault
 from services.domain.cell import CellType, cell_value
 from services.domain.engine import EngineKind
 from services.domain.job import Job
-from services.usecases.read_rows import ID
+from services.usecases.batch_file import ID
 
 Values = Mapping[str, Any]
 _FILE_ENDING: Final = "file"

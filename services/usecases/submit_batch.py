@@ -16,11 +16,11 @@ from services.ports.clock import Clock
 from services.ports.objects import ObjectStore
 from services.ports.uploads import UploadStore
 from services.settings import Settings
+from services.usecases.batch_file import CSV, JSONL
 from services.usecases.batch_objects import DEFAULTS, file_key
 from services.usecases.check_text import check_characters
 from services.usecases.check_upload import find_upload
 from services.usecases.check_video import check_callback
-from services.usecases.read_rows import CSV, JSONL
 
 MAX_INLINE_ROWS: Final = 100
 _NAMES: Final = {CSV: "file.csv", JSONL: "file.jsonl"}

@@ -16,15 +16,14 @@ from services.domain.pricing import Cost
 from services.ports.batches import BatchStore
 from services.ports.objects import ObjectStore
 from services.settings import Settings
+from services.usecases.batch_file import CSV, ID, UnusableFile
 from services.usecases.batch_objects import DEFAULTS, file_key
 from services.usecases.batch_report import BatchReport
-from services.usecases.check_text import check_characters
+from services.usecases.check_row import external_id_of, faults_of
 from services.usecases.creation import Creation, Values
-from services.usecases.read_rows import CSV, ID, RawRow, UnusableFile, read_rows
+from services.usecases.read_rows import read_rows
 
 _CHUNK: Final = 500
-_MAX_ID: Final = 200
-_SHOWN: Final = 60
 
 
 @dataclass(slots=True)
@@ -116,14 +115,14 @@ def _rows(
             if raw.number > settings.max_batch_rows:
                 detail = f"The file has more than {settings.max_batch_rows} rows; split it."
                 raise UnusableFile(detail, code="too_many_rows")
-            external_id, id_faults = _external_id(raw, number_by_id)
+            external_id, id_faults = external_id_of(raw, number_by_id)
             faults = [*raw.faults, *id_faults]
             request: dict[str, Any] = {}
             if not raw.faults:
                 values = {name: value for name, value in raw.values.items() if name != ID}
                 request = creation.with_defaults(creation.body_of(values) if is_table else values, defaults)
-                found = _size_faults(request, settings) or _faults(creation, request, batch.tenant_id)
-                faults += [_with_cell(fault, values) for fault in found] if is_table else found
+                cells = values if is_table else {}
+                faults += faults_of(request, batch.tenant_id, creation=creation, settings=settings, cells=cells)
             if not faults:
                 tally.take(_estimate(creation, request, batch.tenant_id))
             yield BatchRow(
@@ -136,26 +135,6 @@ def _rows(
             )
 
 
-def _size_faults(request: Values, settings: Settings) -> tuple[RowFault, ...]:
-    """A row is no larger than a request may be, defaults included: stores have limits, too."""
-    size_bytes = len(json.dumps(request, ensure_ascii=False).encode("utf-8", "surrogatepass"))
-    if size_bytes <= settings.max_request_bytes:
-        return ()
-    detail = f"With its defaults the row has {size_bytes} bytes; the limit is {settings.max_request_bytes}."
-    return (RowFault(column=None, code="row_too_large", detail=detail),)
-
-
-def _faults(creation: Creation, request: Values, tenant_id: str) -> tuple[RowFault, ...]:
-    """The row's faults; a row on which the check itself breaks is one fault, and the others go on."""
-    try:
-        return creation.faults(request, tenant_id)
-    except SpokesmodelError:
-        raise
-    except Exception as error:  # a bug, met by one row of many
-        detail = f"The row could not be checked ({type(error).__name__})."
-        return (RowFault(column=None, code="row_not_checked", detail=detail),)
-
-
 def _estimate(creation: Creation, request: Values, tenant_id: str) -> BatchEstimate | None:
     try:
         return creation.estimate(request, tenant_id)
@@ -163,34 +142,3 @@ def _estimate(creation: Creation, request: Values, tenant_id: str) -> BatchEstim
         if error.retryable:
             raise
         return None  # what has no estimate may still run
-
-
-def _external_id(raw: RawRow, number_by_id: dict[str, int]) -> tuple[str | None, list[RowFault]]:
-    """The row's own name, and what is wrong with it."""
-    value = raw.values.get(ID)
-    if value is None:
-        return None, []
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        return None, [RowFault(column=ID, code="invalid_request", detail="An id is a text.")]
-    name = str(value).strip()
-    if not 0 < len(name) <= _MAX_ID:
-        detail = f"An id has 1 to {_MAX_ID} characters."
-        return name[:_MAX_ID] or None, [RowFault(column=ID, code="out_of_range", detail=detail)]
-    try:
-        check_characters(name, param=ID)
-    except SpokesmodelError as error:
-        return None, [RowFault(column=ID, code=error.code, detail=error.detail)]
-    first = number_by_id.setdefault(name, raw.number)
-    if first != raw.number:
-        detail = f"Row {first} has the id {name!r}, too."
-        return name, [RowFault(column=ID, code="duplicate_id", detail=detail)]
-    return name, []
-
-
-def _with_cell(fault: RowFault, cells: Mapping[str, str]) -> RowFault:
-    """The fault with what the cell holds, where the rule speaks of a form that the cell has not."""
-    text = cells.get(fault.column or "")
-    if fault.code != "invalid_request" or text is None:
-        return fault
-    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-    return replace(fault, detail=f"{fault.detail}; the cell holds {shown!r}")

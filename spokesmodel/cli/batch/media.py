@@ -18,7 +18,7 @@ from services.domain.errors import InvalidRequest
 from spokesmodel.cli.batch.memo import sha256_of
 
 if TYPE_CHECKING:
-    from services.usecases.read_rows import RawRow
+    from services.usecases.batch_file import RawRow
     from spokesmodel.client import Client
 
 _FILE: Final = "file"

@@ -23,7 +23,7 @@ from spokesmodel.cli.batch.media import (
 )
 
 if TYPE_CHECKING:
-    from services.usecases.read_rows import RawRow
+    from services.usecases.batch_file import RawRow
     from spokesmodel.client import Client
 
 _MAX_ROW: Final = 1 << 20
@@ -54,7 +54,7 @@ class Prepared:
         if not self.has_files:
             yield self.file
             return
-        from services.usecases.read_rows import JSONL
+        from services.usecases.batch_file import JSONL
 
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / self.file.name
@@ -72,7 +72,8 @@ def prepare(file: Path, defaults: Mapping[str, Any]) -> Prepared:
         InvalidRequest: ``file_not_found``, ``unsupported_media_type``.
         ContentRejected: The file cannot be used as a whole.
     """
-    from services.usecases.read_rows import CSV, JSONL, read_rows
+    from services.usecases.batch_file import CSV, JSONL
+    from services.usecases.read_rows import read_rows
 
     suffix = file.suffix.lower()
     if suffix not in _TABLES + _LINES:

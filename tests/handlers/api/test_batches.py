@@ -12,7 +12,7 @@ import pytest
 from lambdas import batch as batch_function
 from lambdas.api.openapi import document
 from services.domain.object_key import ObjectKey
-from services.usecases.read_rows import CSV, JSONL
+from services.usecases.batch_file import CSV, JSONL
 from tests.fakes.world import CALLBACK_URL, TENANT
 from tests.handlers.api.conftest import AVATAR_ID
 

@@ -13,9 +13,9 @@ from services.domain.engine import EngineKind
 from services.domain.ids import new_id
 from services.domain.job import Job, JobStep
 from services.settings import Settings
+from services.usecases.batch_file import CSV, JSONL
 from services.usecases.batch_objects import REPORT_JSON, answer_key
 from services.usecases.claim_step import claim_step
-from services.usecases.read_rows import CSV, JSONL
 from services.usecases.submit_batch import BatchOrder, submit_batch
 from tests.fakes.world import TENANT, World
 

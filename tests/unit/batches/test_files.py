@@ -10,7 +10,7 @@ import pytest
 from services.domain.batch import BatchState
 from services.domain.engine import EngineKind
 from services.domain.errors import ContentRejected
-from services.usecases.read_rows import CSV, JSONL
+from services.usecases.batch_file import CSV, JSONL
 from tests.unit.batches.conftest import make_world
 
 GOOD = 'id,duration_s,fault\nsku-1,1.5,none\n"sku ""2"", 图",0,reject\nsku-3,,\n'
@@ -132,6 +132,7 @@ def test_every_fault_of_a_row_is_told(world):
         ('{"id": {}}', "id", "invalid_request"),
         ('{"id": "\\ud800"}', "id", "not_utf8"),
         ("[" * 100_000, None, "malformed_json"),
+        ('{"duration_s": ' + "[" * 900 + "]" * 900 + "}", None, "malformed_json"),
         ("", None, "empty_row"),
         ('{"id": "' + "x" * 300_000 + '"}', None, "row_too_large"),
     ],

@@ -1,0 +1,107 @@
+"""Rows of a CSV, after RFC 4180 and as spreadsheets write it."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator
+from typing import Final, TextIO
+
+from services.domain.batch import RowFault
+from services.usecases.batch_file import RawRow, UnusableFile
+
+CheckHeader = Callable[[list[str]], tuple[RowFault, ...]]
+
+_MAX_CELL: Final = 131_072  # characters; of the csv module
+
+
+def read_table(file: TextIO, check_header: CheckHeader) -> Iterator[tuple[int, RawRow | None]]:
+    """Rows by number, None for blank ones; columns by the header.
+
+    Raises:
+        UnusableFile: ``broken_quotes``, ``unusable_header``.
+    """
+    record: list[str] = []  # the lines of the row that is being read, to find the cell of a broken quote
+
+    def lines() -> Iterator[str]:
+        for line in file:
+            record.append(line)
+            yield line
+
+    delimiter = _delimiter(file)
+    reader = csv.reader(lines(), delimiter=delimiter, strict=True)
+    columns, number = _header(reader, check_header), 0
+    while True:
+        record.clear()
+        number += 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            fault = _quote_fault(record, columns, delimiter, error)
+            if "expected after" not in str(error):
+                raise UnusableFile(f"Row {number}: {fault.detail}", code=fault.code, faults=(fault,)) from error
+            yield number, RawRow(number=number, faults=(fault,))
+            continue
+        yield number, _csv_row(number, columns, cells)
+
+
+def _delimiter(file: TextIO) -> str:
+    """What stands between the header's cells; the file is left where the header begins."""
+    first = file.readline()
+    if first.lower().startswith("sep=") and len(first.strip()) == 5:  # as spreadsheets tell it to each other
+        return first[4]
+    file.seek(0)
+    return max(",;\t", key=first.count)
+
+
+def _header(reader: Iterator[list[str]], check: CheckHeader) -> list[str]:
+    try:
+        columns = [name.strip() for name in next(reader)]
+    except (csv.Error, StopIteration) as error:
+        raise UnusableFile("The header's quotes are broken.", code="broken_quotes") from error
+    while columns and not columns[-1]:  # delimiters at the line's end
+        columns.pop()
+    faults = check(columns)
+    if faults:
+        more = f" ({len(faults)} faults in all)" if len(faults) > 1 else ""
+        detail = f"The header cannot be used: {faults[0].detail}{more}"
+        raise UnusableFile(detail, code="unusable_header", faults=faults)
+    return columns
+
+
+def _csv_row(number: int, columns: list[str], cells: list[str]) -> RawRow | None:
+    if not any(cell.strip() for cell in cells):
+        return None
+    if len(cells) < len(columns) or any(cell.strip() for cell in cells[len(columns) :]):
+        detail = (
+            f"The row has {len(cells)} cells, the header {len(columns)}. Text with delimiters or line ends is quoted."
+        )
+        return RawRow(number=number, faults=(RowFault(column=None, code="wrong_number_of_cells", detail=detail),))
+    values = {name: cell for name, cell in zip(columns, cells, strict=False) if name and cell.strip()}
+    nameless = [cell for name, cell in zip(columns, cells, strict=False) if not name and cell.strip()]
+    if nameless:
+        detail = "A cell stands below a column without a name."
+        return RawRow(number=number, faults=(RowFault(column=None, code="unnamed_column", detail=detail),))
+    return RawRow(number=number, values=values)
+
+
+def _quote_fault(record: list[str], columns: list[str], delimiter: str, error: csv.Error) -> RowFault:
+    """The broken quote by its column: cells are counted as far as they make sense."""
+    index, quoted, text = 0, False, "".join(record)
+    for position, character in enumerate(text):
+        if character == '"':
+            closing = quoted and text[position + 1 : position + 2] not in (delimiter, "\r", "\n", '"', "")
+            if closing and text[position - 1 : position] != '"':
+                break
+            quoted = not quoted
+        elif character == delimiter and not quoted:
+            index += 1
+    column = columns[index] if index < len(columns) else None
+    if "field larger" in str(error):
+        detail = f"a cell has more than {_MAX_CELL} characters; perhaps a quote is not closed"
+    elif "unexpected end" in str(error):
+        detail = "a quote is never closed, so the rest of the file is inside it"
+    else:
+        detail = 'after a closing quote comes no delimiter; write a quote inside a quoted cell twice ("")'
+    return RowFault(column=column or None, code="broken_quotes", detail=f"{detail[0].upper()}{detail[1:]}.")
