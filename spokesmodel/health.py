@@ -25,6 +25,7 @@ _PACKAGES: Final = (
     "ai-edge-litert",
     "av",
     "aws-lambda-powertools",
+    "c2pa-python",
     "numpy",
     "opencv-python-headless",
     "pydantic",

@@ -85,6 +85,11 @@ def sign_file(
     except c2pa.C2paError as error:
         if refusals:
             raise refusals[0] from error
+        if timestamp_url and isinstance(error, c2pa.C2paError.Signature):
+            raise Unavailable(
+                "The authority that timestamp_url names did not vouch for the time of signing.",
+                code="signing_unavailable",
+            ) from error
         raise EngineFailed(
             "The result could not be given its Content Credentials.", code="signing_failed", retryable=True
         ) from error

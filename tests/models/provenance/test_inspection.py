@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -297,6 +298,18 @@ class TestSigning:
         with pytest.raises(Unavailable) as caught:
             sign_file(marked(), MARKS, signer)
         assert caught.value.code == "signing_unavailable"
+
+    def test_time_authority_that_does_not_answer_leaves_the_file_unsigned(self, marked):
+        path = marked("picture.png")
+        before = path.read_bytes()
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        with pytest.raises(Unavailable) as caught:
+            sign_file(path, MARKS, FakeSigner(), timestamp_url=f"http://127.0.0.1:{port}/")
+        assert caught.value.code == "signing_unavailable"
+        assert caught.value.retryable
+        assert path.read_bytes() == before
 
     def test_damaged_file_is_not_signed(self, tmp_path):
         path = tmp_path / "film.mp4"
