@@ -24,6 +24,7 @@ def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
             log_job(job)
     expired = expire_rows(
         jobs=ours.jobs,
+        batches=ours.batches,
         objects=ours.objects,
         uploads=ours.uploads,
         deliveries=ours.deliveries,
@@ -45,7 +46,7 @@ def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     return {
         "num_reaped": len(reaped),
         "num_rung": num_rung,
-        "num_expired": expired.num_jobs + expired.num_uploads,
+        "num_expired": expired.num_jobs + expired.num_batches + expired.num_uploads,
     }
 
 

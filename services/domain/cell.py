@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 _SEPARATOR = "|"
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _YES_NO = {"true": True, "false": False}
 
 
@@ -39,6 +40,16 @@ def cell_value(text: str, types: frozenset[CellType]) -> Any:
     if CellType.LIST in types or CellType.MAPPING in types:
         return _json(bare)
     return bare
+
+
+def shown_cell(value: object) -> object:
+    """``value`` for a table that a spreadsheet may open: text that it would take for a formula gets a ``'`` before it.
+
+    What clients wrote comes back in reports and results, to somebody who did not write it.
+    """
+    if isinstance(value, str) and value.startswith(_FORMULA_STARTS) and _number(value) is None:
+        return f"'{value}"
+    return "" if value is None else value
 
 
 def _integer(text: str) -> int | None:

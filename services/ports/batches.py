@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Protocol
 
 from services.domain.batch import Batch, BatchRow, RowState
@@ -51,6 +52,10 @@ class BatchStore(Protocol):
 
     def release(self, batch_id: str, *, delay_s: float) -> None:
         """End a claim after a failed try; no effect when there is none."""
+        ...
+
+    def finished_before(self, moment: datetime, *, limit: int) -> Sequence[Batch]:
+        """Batches that ended before ``moment``, oldest first; none where the store lets rows expire by itself."""
         ...
 
     def put_rows(self, rows: Sequence[BatchRow]) -> None:

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Final
 
 from services.domain.batch import Batch, RowFault
+from services.domain.cell import shown_cell
 from services.ports.objects import ObjectStore
 from services.usecases.batch_objects import REPORT_CSV, REPORT_JSON, answer_key
 
@@ -49,7 +50,7 @@ class BatchReport:
             "code": fault.code,
             "reason": fault.detail,
         }
-        self._writer.writerow(["" if value is None else value for value in values.values()])
+        self._writer.writerow([shown_cell(value) for value in values.values()])
         self._json.write(("," if self.num_faults else "") + "\n" + json.dumps(values, ensure_ascii=False))
         self.num_faults += 1
 

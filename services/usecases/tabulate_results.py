@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from services.domain.batch import Batch, BatchRow
+from services.domain.cell import shown_cell
 from services.domain.job import Job
 from services.ports.batches import BatchStore
 from services.ports.clock import Clock
@@ -116,5 +117,6 @@ def _cells(values: Mapping[str, Any], output_names: Sequence[str]) -> list[Any]:
     result = values["result"] or {"outputs": [], "facts": {}}
     urls = {output["name"]: output["url"] for output in result["outputs"]}
     facts = json.dumps(result["facts"], ensure_ascii=False) if result["facts"] else ""
-    head = ["" if values[name] is None else values[name] for name in ("row", "id", "state", "job_id")]
-    return [*head, *told, *(urls.get(name, "") for name in output_names), facts]
+    head = [values[name] for name in ("row", "id", "state", "job_id")]
+    links = [urls.get(name, "") for name in output_names]
+    return [shown_cell(cell) for cell in (*head, *told, *links, facts)]

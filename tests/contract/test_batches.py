@@ -269,3 +269,14 @@ def test_rows_are_counted_by_state(batches, add):
     batches.put_rows([row(batch, number) for number in range(1, 41)])
     batches.put_rows([row(batch, number, RowState.INVALID) for number in range(1, 8)])
     assert dict(batches.count_rows(batch.id)) == {RowState.INVALID: 7, RowState.PENDING: 33}
+
+
+def test_batches_that_ended_are_found_by_when_unless_the_store_lets_go_by_itself(batches, add, clock):
+    days = [timedelta(days=number) for number in (3, 1, 2)]
+    ended = [add(state=BatchState.SUCCEEDED, step=BatchStep.NONE, finished_at=clock.now() + day) for day in days]
+    add()
+    later = batches.save(replace(add(), step=BatchStep.NONE, finished_at=clock.now()))
+    found = batches.finished_before(clock.now() + timedelta(days=2), limit=10)
+    expected = [] if isinstance(batches, DynamoBatchStore) else [later.id, ended[1].id]
+    assert [batch.id for batch in found] == expected
+    assert len(batches.finished_before(clock.now() + timedelta(days=9), limit=1)) == bool(expected)

@@ -76,6 +76,14 @@ class FakeBatchStore:
             entry.batch = replace(entry.batch, step_tries=entry.batch.step_tries + 1)
             entry.claimed, entry.due_at = False, self._clock.now() + timedelta(seconds=delay_s)
 
+    def finished_before(self, moment: datetime, *, limit: int) -> Sequence[Batch]:
+        found = [
+            (batch.finished_at, batch)
+            for batch in (entry.batch for entry in self._entries.values())
+            if batch.finished_at is not None and batch.finished_at < moment
+        ]
+        return tuple(batch for _, batch in sorted(found, key=lambda pair: pair[0])[:limit])
+
     def put_rows(self, rows: Sequence[BatchRow]) -> None:
         for row in rows:
             self._rows.setdefault(row.batch_id, {})[row.number] = row

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from services.adapters.aws.clients import Clients
@@ -119,6 +119,9 @@ class DynamoBatchStore:
             )
         except ConditionFailed:
             return
+
+    def finished_before(self, moment: datetime, *, limit: int) -> Sequence[Batch]:
+        return ()  # the tables' TTL removes the rows, the bucket's lifecycle the objects
 
     def put_rows(self, rows: Sequence[BatchRow]) -> None:
         expires_at = to_expiry(self._clock.now() + self._kept + _MARGIN)

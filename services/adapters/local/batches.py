@@ -6,7 +6,7 @@ import base64
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
@@ -29,10 +29,12 @@ _MIGRATIONS: Final = (
         due_at INTEGER NOT NULL,
         claimed INTEGER NOT NULL DEFAULT 0,
         step_tries INTEGER NOT NULL,
+        finished_at INTEGER,
         version INTEGER NOT NULL,
         body TEXT NOT NULL
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX batches_by_due ON batches (due_at) WHERE step != 'none';
+    CREATE INDEX batches_by_end ON batches (finished_at) WHERE finished_at IS NOT NULL;
     CREATE INDEX batches_by_tenant ON batches (tenant_id, id);
     CREATE TABLE batch_rows (
         batch_id TEXT NOT NULL,
@@ -57,14 +59,15 @@ class SqliteBatchStore:
     def add(self, batch: Batch) -> None:
         try:
             self._database.execute(
-                "INSERT INTO batches (id, tenant_id, step, due_at, step_tries, version, body)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO batches (id, tenant_id, step, due_at, step_tries, finished_at, version, body)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     batch.id,
                     batch.tenant_id,
                     batch.step,
                     to_micros(batch.available_at),
                     batch.step_tries,
+                    _micros_or_none(batch.finished_at),
                     batch.version,
                     wire.encode(batch).decode(),
                 ),
@@ -82,12 +85,14 @@ class SqliteBatchStore:
         saved = replace(batch, version=batch.version + 1)
         with self._database.write() as connection:
             num_changed = connection.execute(
-                "UPDATE batches SET step = ?, due_at = ?, claimed = 0, step_tries = ?, version = ?, body = ?"
+                "UPDATE batches SET step = ?, due_at = ?, claimed = 0, step_tries = ?, finished_at = ?, version = ?,"
+                " body = ?"
                 " WHERE id = ? AND version = ?",
                 (
                     saved.step,
                     to_micros(saved.available_at),
                     saved.step_tries,
+                    _micros_or_none(saved.finished_at),
                     saved.version,
                     wire.encode(saved).decode(),
                     batch.id,
@@ -145,6 +150,12 @@ class SqliteBatchStore:
         for row in self._database.all("SELECT * FROM batches WHERE step IN (?, ?)", _WORKING):
             self.save(replace(_batch(row), available_at=now))
 
+    def finished_before(self, moment: datetime, *, limit: int) -> Sequence[Batch]:
+        rows = self._database.all(
+            "SELECT * FROM batches WHERE finished_at < ? ORDER BY finished_at LIMIT ?", (to_micros(moment), limit)
+        )
+        return tuple(_batch(row) for row in rows)
+
     def put_rows(self, rows: Sequence[BatchRow]) -> None:
         if not rows:
             return
@@ -182,6 +193,10 @@ _WORKING: Final = (BatchStep.VALIDATE, BatchStep.FAN_OUT)
 def _batch(row: sqlite3.Row) -> Batch:
     """The stored batch; what claims change lives in columns only, and wins."""
     return replace(wire.decode(Batch, row["body"]), step_tries=row["step_tries"], version=row["version"])
+
+
+def _micros_or_none(moment: datetime | None) -> int | None:
+    return None if moment is None else to_micros(moment)
 
 
 def _not_found(batch_id: str) -> NotFound:

@@ -93,6 +93,8 @@ def _results(client: Client, batch_id: str, out: Path) -> Iterator[Values]:
 
 def _write_table(rows: list[Values], path: Path) -> None:
     """The server's table with the files that are here in place of links, which expire."""
+    from services.domain.cell import shown_cell
+
     roles = list(dict.fromkeys(role for row in rows for role in row.get("files", {})))
     try:
         # Spreadsheets take a file without a byte order mark for their own code page.
@@ -104,8 +106,8 @@ def _write_table(rows: list[Values], path: Path) -> None:
                 told = ["; ".join(str(fault[name] or "") for fault in faults) for name in ("column", "code", "reason")]
                 files = [Path(row["files"][role]).name if role in row.get("files", {}) else "" for role in roles]
                 facts = json.dumps(row["result"]["facts"], ensure_ascii=False) if row["result"] else ""
-                head = [row[name] if row[name] is not None else "" for name in ("row", "id", "state", "job_id")]
-                writer.writerow([*head, *told, *files, facts])
+                head = [row[name] for name in ("row", "id", "state", "job_id")]
+                writer.writerow([shown_cell(cell) for cell in (*head, *told, *files, facts)])
     except OSError as error:
         raise InvalidRequest(f"{path} cannot be written: {error.strerror}.", code="out_not_writable") from error
 

@@ -6,7 +6,7 @@ import pytest
 
 from lambdas.api.creations import CREATIONS, columns_of
 from lambdas.api.schemas.videos import VideoBody
-from services.domain.cell import CellType, cell_value
+from services.domain.cell import CellType, cell_value, shown_cell
 
 INTEGER, NUMBER, YES_NO, TEXT = CellType.INTEGER, CellType.NUMBER, CellType.YES_NO, CellType.TEXT
 LIST, MAPPING = CellType.LIST, CellType.MAPPING
@@ -38,6 +38,24 @@ LIST, MAPPING = CellType.LIST, CellType.MAPPING
 def test_cell_is_read_as_its_field_takes_it(text, types, value):
     read = cell_value(text, frozenset(types))
     assert (read, type(read)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("=1+1", "'=1+1"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("-sku", "'-sku"),
+        ("-1.5", "-1.5"),
+        ("+49", "+49"),
+        ("\t=1", "'\t=1"),
+        ("sku=1", "sku=1"),
+        (None, ""),
+        (7, 7),
+    ],
+)
+def test_text_of_clients_is_no_formula_in_a_table(value, shown):
+    assert shown_cell(value) == shown
 
 
 def test_every_field_of_a_video_is_a_column_by_its_dotted_name():

@@ -220,14 +220,15 @@ def test_report_opens_in_a_spreadsheet(world):
 
     from services.usecases.batch_objects import REPORT_CSV, answer_key
 
-    batch = world.submit_file('id,duration_s\n"a, ""b"" 图",x\n')
+    batch = world.submit_file('id,duration_s\n"a, ""b"" 图",x\n=1+1,x\n')
     world.serve(batch)
     data = world.objects.get(answer_key(batch, REPORT_CSV))
     assert data.startswith(codecs.BOM_UTF8)
-    [header, row] = csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""))
+    [header, row, formula] = csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""))
     assert header == ["row", "id", "column", "code", "reason"]
     assert row[:4] == ["1", 'a, "b" 图', "duration_s", "invalid_request"]
     assert "'x'" in row[4]
+    assert formula[1] == "'=1+1"
 
 
 def test_row_that_is_too_large_with_its_defaults_is_told():

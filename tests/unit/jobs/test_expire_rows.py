@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from services.domain.batch import Batch, BatchRow, RowState
+from services.domain.engine import EngineKind
 from services.domain.errors import NotFound
+from services.domain.ids import new_id
 from services.domain.object_key import ObjectKey
+from services.usecases.batch_objects import answer_key
 from services.usecases.expire_rows import expire_rows
 from tests.fakes.world import CALLBACK_URL, TENANT
 
@@ -15,6 +19,7 @@ def expire(world):
     def expire(limit=100):
         return expire_rows(
             jobs=world.jobs,
+            batches=world.batches,
             objects=world.objects,
             uploads=world.uploads,
             deliveries=world.deliveries,
@@ -83,3 +88,33 @@ def test_a_run_takes_a_bounded_number(world, expire):
         world.complete(world.answer(world.start()))
     days(world, world.settings.job_retention_days + 1)
     assert [expire(limit=2).num_jobs for _ in range(3)] == [2, 1, 0]
+
+
+def test_ended_batch_goes_after_its_days_with_its_rows_and_files_and_one_that_runs_stays(world, expire):
+    now = world.clock.now()
+    batches = [
+        Batch(
+            id=new_id("batch"),
+            tenant_id=TENANT,
+            kind=EngineKind.VIDEO,
+            file_key="",
+            media_type="text/csv",
+            created_at=now,
+            updated_at=now,
+            available_at=now,
+            finished_at=finished_at,
+        )
+        for finished_at in (now, None)
+    ]
+    for batch in batches:
+        world.batches.add(batch)
+        world.batches.put_rows([BatchRow(batch_id=batch.id, number=1, state=RowState.SUCCEEDED)])
+        world.objects.put(answer_key(batch, "report.json"), b"{}", media_type="application/json")
+    days(world, world.settings.job_retention_days)
+    assert expire().num_batches == 0
+    world.clock.advance(1)
+    assert expire().num_batches == 1
+    ended, running = batches
+    assert not world.batches.rows(ended.id)
+    assert [ended.id in key for key in world.objects.stored_keys()] == [False]
+    assert world.batches.get(running.id) == running
