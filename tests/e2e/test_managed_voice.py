@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmarks.lips import best_lag, correlation, pictures_of, seen_lips
@@ -128,6 +129,10 @@ def test_lips_of_the_film_do_what_the_managed_voice_says(world: World, polly: Fa
     assert r > 0.9
     assert abs(lag_s) <= 0.04
     assert correlation(seen, plan.aperture.astype(float)) > 0.9
+    rest = float(np.median(seen[~plan.speaking]))
+    must_close = plan.closed & plan.speaking
+    assert must_close.sum() >= 15
+    assert np.mean(seen[must_close] <= rest + 0.08) > 0.9  # lips that meet, in widths of the mouth
 
 
 def test_pitch_is_refused_when_the_video_is_submitted(world: World) -> None:
