@@ -13,7 +13,7 @@ from tests.architecture.repository import PACKAGES, ROOT, python_files, tracked_
 GRAB_BAGS = {"util", "utils", "common", "helper", "helpers", "misc", "manager", "managers", "shared", "stuff"}
 # Paths of one machine, and hosts of package mirrors, have no place in a repository.
 MACHINE = re.compile(
-    r"(?<![\w.])/(?:work|root|home/\w+|Users/\w+|mnt/\w+)/|[A-Z]:\\\\Users|(?i:--?index-url\s*=?\s*https?://|artifactory|nexus\.)"
+    r"(?<![\w.}])/(?:work|root|home/\w+|Users/\w+|mnt/\w+)/|[A-Z]:\\\\Users|(?i:--?index-url\s*=?\s*https?://|artifactory|nexus\.)"
 )
 LIMITS = {
     "services/domain": 150,
