@@ -57,7 +57,9 @@ def server(ours: Services) -> BatchServer:
 
 
 def _serve(body: str) -> None:
-    batch = server(services()).serve(_batch_id(body))
+    batch_id = _batch_id(body)
+    logger.thread_safe_append_keys(stage="batch", batch_id=batch_id)  # until the record's end
+    batch = server(services()).serve(batch_id)
     if batch is not None:
         logger.info(
             "batch served",

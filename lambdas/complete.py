@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lambdas.runtime import serve_job, serve_records, services
+from lambdas.runtime import logger, serve_job, serve_records, services
 from services.domain.engine import EngineAnswer
 from services.domain.job import Job
 from services.usecases.complete_attempt import complete_attempt
@@ -24,6 +24,7 @@ def _serve(body: str) -> None:
         answer = notice
         serve_job(answer.job_id, lambda _: _complete(answer), stage="complete")
     else:
+        logger.thread_safe_append_keys(stage="complete", job_id=notice.job_id, attempt=notice.attempt)
         record_progress(notice, jobs=ours.jobs, clock=ours.clock)
 
 

@@ -29,9 +29,22 @@ def emit(values: dict[str, tuple[float, MetricUnit]], **dimensions: str) -> None
     metrics.flush_metrics()
 
 
-def submitted(job: Job) -> None:
-    """A job was accepted."""
-    emit({"JobsSubmitted": (1, _COUNT)}, kind=job.kind)
+def submitted(kind: str) -> None:
+    """A job's row appeared, whoever wrote it: a request, a batch."""
+    emit({"JobsSubmitted": (1, _COUNT)}, kind=kind)
+
+
+def canceled(kind: str) -> None:
+    """A job's row became canceled, by whomever."""
+    emit({"JobsCanceled": (1, _COUNT)}, kind=kind)
+
+
+def reaped(job: Job) -> None:
+    """An attempt outlived its deadline; ``job`` is what became of its job."""
+    if job.state is JobState.QUEUED:
+        emit({"AttemptsRepeated": (1, _COUNT)}, kind=job.kind)
+    elif job.state is JobState.FAILED:
+        _job_ended(job)
 
 
 def served(stage: str, before: Job, after: Job, *, duration_s: float) -> None:
@@ -81,5 +94,3 @@ def _job_ended(job: Job) -> None:
             emit({"JobsFailed": (1, _COUNT)}, kind=job.kind)
             if job.failure is not None:
                 emit({"JobsFailedByCode": (1, _COUNT)}, code=job.failure.code)
-        case JobState.CANCELED:
-            emit({"JobsCanceled": (1, _COUNT)}, kind=job.kind)

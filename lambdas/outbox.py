@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from lambdas import metrics
 from lambdas.runtime import log_failure, log_keys, services
 from services.domain.batch import BatchStep
 from services.domain.errors import Unavailable
-from services.domain.job import JobStep
+from services.domain.job import JobState, JobStep
 from services.ports.step_queue import StepQueue
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -49,11 +50,21 @@ def _ring(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None, bells: S
         return
     if step in _JOB_STEPS and (has_come or is_moved):
         bells.send(step, item_id, tenant_id=tenant_id, delay_s=max(0.0, delay_s))
+    _count(old, new)
     was_running = old is not None and _text(old, "step") == JobStep.RUN
     if step == JobStep.DISPATCH and has_come:
         bells.ring(tenant_id=tenant_id, delay_s=max(0.0, delay_s))
     if was_running and step != JobStep.RUN and (step != JobStep.DISPATCH or delay_s > 0):
         bells.ring(tenant_id=tenant_id)  # its slot is free, for whoever's turn it is
+
+
+def _count(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> None:
+    """Every job passes here once when it comes, whoever submitted it, and once when it is canceled, by whomever."""
+    kind, now = _text(new, "kind"), _text(new, "tenant_state")
+    if old is None:
+        metrics.submitted(kind)
+    elif now.endswith(f"#{JobState.CANCELED}") and _text(old, "tenant_state") != now:
+        metrics.canceled(kind)
 
 
 def _text(image: Mapping[str, Any], name: str) -> str:

@@ -22,6 +22,8 @@ def lambda_handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     with log_keys(stage="reap", request_id=getattr(context, "aws_request_id", None)):
         for job in reaped:
             log_job(job)
+            if ours.settings.profile == "aws":
+                metrics.reaped(job)
     expired = expire_rows(
         jobs=ours.jobs,
         batches=ours.batches,

@@ -119,8 +119,8 @@ def serve_job(job_id: str, step: Callable[[str], Job | None], *, stage: str) -> 
 
     The row is read before: what its keys are, and what the step changed, is then known whatever happens.
     """
-    ours = services()
-    logger.thread_safe_append_keys(stage=stage, job_id=job_id)  # until the record's end: its failure is a line, too
+    ours, outer = services(), logger.thread_safe_get_current_keys()
+    logger.thread_safe_append_keys(stage=stage, job_id=job_id)  # kept when it fails: that is a line of its caller's
     started = time.monotonic()
     try:
         before = ours.jobs.get(job_id)
@@ -134,13 +134,14 @@ def serve_job(job_id: str, step: Callable[[str], Job | None], *, stage: str) -> 
         except NotFound as error:
             if error.code != "job_not_found":
                 raise
-            return
-        if after is None:
-            return
-        tracing.note(attempt=after.attempt, state=after.state, step=after.step)
-        log_job(after)
-        if before is not None and ours.settings.profile == "aws":
-            metrics.served(stage, before, after, duration_s=time.monotonic() - started)
+            after = None
+        if after is not None:
+            tracing.note(attempt=after.attempt, state=after.state, step=after.step)
+            log_job(after)
+            if before is not None and ours.settings.profile == "aws":
+                metrics.served(stage, before, after, duration_s=time.monotonic() - started)
+    logger.thread_safe_clear_keys()
+    logger.thread_safe_append_keys(**outer)
 
 
 def log_job(job: Job | None) -> None:
@@ -158,11 +159,9 @@ def log_job(job: Job | None) -> None:
 
 
 def log_submitted(job: Job) -> None:
-    """A line for a job that was accepted, and its metric."""
+    """A line for a job that was accepted; the outbox counts it."""
     with log_keys(job_id=job.id, tenant_id=job.tenant_id, attempt=job.attempt, stage="submit"):
         logger.info("job accepted", kind=job.kind, state=job.state)
-    if services().settings.profile == "aws":
-        metrics.submitted(job)
 
 
 def log_failure(message: str, error: Exception) -> None:

@@ -7,12 +7,15 @@ import json
 import logging
 import threading
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
-from lambdas import complete, dispatch, metrics, prepare, reaper, runtime, webhooks
+from lambdas import complete, dispatch, metrics, outbox, prepare, reaper, runtime, webhooks
+from services.adapters.aws.job_items import item_of
 from services.domain import wire
 from services.domain.engine import AnswerState, EngineAnswer, Failure
+from services.domain.errors import Unavailable
 from tests.fakes.world import CALLBACK_URL
 from tests.handlers.api.gateway import LambdaContext
 
@@ -185,9 +188,53 @@ def test_failures_are_counted_by_code_and_repeated_attempts_apart(world, sqs, me
     assert (found["JobsFailed", "noop"], found["JobsFailedByCode", "memory_exceeded"]) == (1.0, 1.0)
 
 
-def test_accepted_jobs_are_counted(api, video, measured):
-    api.post("/v1/videos", video)
-    assert measured() == {("JobsSubmitted", "video"): 1.0}
+def test_jobs_are_counted_when_their_row_comes_and_when_it_is_canceled(world, measured):
+    def image(job):
+        packed = item_of(job, retention=timedelta(days=1))
+        return {name: {"N": str(it)} if isinstance(it, int) else {"S": it} for name, it in packed.items() if it}
+
+    job = world.submit()
+    canceled = world.cancel(job.id)
+    for old, new in ((None, job), (job, job), (job, canceled), (canceled, canceled), (canceled, None)):
+        images = {name: image(one) for name, one in (("OldImage", old), ("NewImage", new)) if one is not None}
+        record = {"dynamodb": {**images, "SequenceNumber": "1"}}
+        assert outbox.lambda_handler({"Records": [record]}, CONTEXT) == {"batchItemFailures": []}
+    assert measured() == {("JobsSubmitted", "noop"): 1.0, ("JobsCanceled", "noop"): 1.0}
+
+
+def test_attempts_given_up_are_counted(world, measured):
+    job = world.start()
+    world.clock.advance(world.settings.attempt_timeout_s + 1)
+    reaper.lambda_handler({}, CONTEXT)
+    assert measured()["AttemptsRepeated", "noop"] == 1.0
+    world.jobs.save(replace(world.jobs.get(job.id), attempt=world.settings.max_attempts - 1))
+    world.clock.advance(60)
+    world.dispatch(job.id)
+    world.clock.advance(world.settings.attempt_timeout_s + 1)
+    reaper.lambda_handler({}, CONTEXT)
+    assert measured()["JobsFailedByCode", "attempt_timed_out"] == 1.0
+
+
+def test_keys_of_a_job_end_with_it_within_its_record(world, lines):
+    with runtime.log_keys(request_id="request-7"):
+        runtime.serve_job(world.submit().id, world.prepare, stage="prepare")
+        runtime.logger.warning("between")
+    line = lines()[-1]
+    assert (line["message"], line["request_id"]) == ("between", "request-7")
+    assert not {"job_id", "attempt", "stage"} & set(line)
+
+
+def test_line_of_a_progress_event_that_fails_names_its_job(world, sqs, lines, monkeypatch):
+    job = world.start()
+
+    def fail(job_id):
+        raise Unavailable("x", code="store_unavailable")
+
+    monkeypatch.setattr(world.jobs, "get", fail)
+    event = {"job_id": job.id, "attempt": 1, "sequence": 0, "stage": "render", "fraction": 0.5}
+    complete.lambda_handler(sqs({"type": "event", "event": event}), CONTEXT)
+    [line] = lines()
+    assert (line["job_id"], line["attempt"], line["stage"]) == (job.id, 1, "complete")
 
 
 def test_one_machine_writes_no_metrics_on_standard_output(world, sqs, api, video, capsys):
