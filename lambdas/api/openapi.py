@@ -19,6 +19,8 @@ A marketing brief becomes a video in which a digital human speaks.
 Work is a **job**: create it, then poll it, wait for it (`Prefer: wait=20`), or be called back. Large files are never
 part of a request: `POST /v1/uploads` answers a signed URL to send them to, and results carry signed URLs to read.
 
+- **Many at once.** `POST /v1/batches` takes a CSV or JSONL file: all of it is checked before anything runs, a report
+  names what is wrong by row and column, and failed rows alone can be tried again.
 - **Keys.** `Authorization: Bearer sk_...` or `X-Api-Key: sk_...`. The key decides the tenant; another
   tenant's id is 404. A key has scopes (`read`, `create`, `manage`); `x-scope` of an operation says which it needs.
 - **Consent.** Whoever is shown and is not one of the built-in presenters has allowed it (`POST /v1/consents`), or the

@@ -9,12 +9,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from services.domain.errors import InvalidRequest
+from services.domain.errors import InvalidRequest, QuotaExceeded
 from spokesmodel.cli.batch.memo import sha256_of
 
 if TYPE_CHECKING:
@@ -66,11 +67,20 @@ class Media:
         """Upload what was found, each content once."""
         for number, (digest, path) in enumerate(self._paths.items()):
             on_progress(number, len(self._paths))
-            self._uploads[digest] = client.upload(path, fallback_type=self._families[digest])
+            self._uploads[digest] = _sent(client, path, self._families[digest])
 
     def upload_of(self, name: str) -> str:
         """The upload of a file that was found and sent."""
         return self._uploads[self._hashes[self.folder / name]]
+
+
+def _sent(client: Client, path: Path, fallback_type: str) -> str:
+    """The upload of a file; asked again when the server says that it was asked too often."""
+    while True:
+        try:
+            return client.upload(path, fallback_type=fallback_type)
+        except QuotaExceeded as error:
+            time.sleep(error.retry_after_s)
 
 
 def names_files(column: str) -> bool:

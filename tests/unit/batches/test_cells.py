@@ -7,6 +7,7 @@ import pytest
 from lambdas.api.creations import CREATIONS, columns_of
 from lambdas.api.schemas.videos import VideoBody
 from services.domain.cell import CellType, cell_value, shown_cell
+from services.domain.engine import EngineKind
 
 INTEGER, NUMBER, YES_NO, TEXT = CellType.INTEGER, CellType.NUMBER, CellType.YES_NO, CellType.TEXT
 LIST, MAPPING = CellType.LIST, CellType.MAPPING
@@ -104,3 +105,7 @@ def test_rows_own_choice_drops_the_defaults_of_another(world):
     assert audio["speech"] == {"audio_upload_id": "upload_1"}
     voice = creation.with_defaults({"speech": {"voice": {"speed": 2}}}, defaults)
     assert voice["speech"] == {"text": "Default.", "voice": {"voice_id": "en-us", "speed": 2}}
+
+
+def test_every_kind_of_work_can_be_asked_for_in_batches():
+    assert set(CREATIONS) == set(EngineKind)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from services.domain.errors import InvalidRequest
+from services.domain.errors import InvalidRequest, QuotaExceeded
 from spokesmodel.cli.batch.follow import _names, faults_of, progress_of, save_results, summary_of
 from spokesmodel.cli.batch.memo import Memo, known_batch, read_memo, write_memo
 from spokesmodel.cli.batch.prepare import prepare, read_defaults, send
@@ -68,6 +68,24 @@ def test_each_content_is_sent_once_and_its_upload_takes_its_place(tmp_path):
     ]
     background = {"kind": "image", "upload_id": "upload_1"}
     assert client.posted == [{"kind": "video", "upload_id": "upload_4", "defaults": {"background": background}}]
+
+
+def test_server_that_was_asked_too_often_is_asked_again(tmp_path, monkeypatch):
+    (tmp_path / "a.jpg").write_bytes(b"one")
+    file = tmp_path / "t.csv"
+    file.write_text("presenter.file\na.jpg\n")
+    pauses: list[float] = []
+    monkeypatch.setattr("time.sleep", pauses.append)
+    upload, answers = FakeClient.upload, iter([QuotaExceeded("too often", retry_after_s=3.0)])
+
+    def once_too_often(self: FakeClient, path: Path, **options: Any) -> str:
+        for error in answers:
+            raise error
+        return upload(self, path, **options)
+
+    monkeypatch.setattr(FakeClient, "upload", once_too_often)
+    assert [name for name, *_ in sent_of(file).sent] == ["a.jpg", "t.csv"]
+    assert pauses == [3.0]
 
 
 def test_lines_of_json_name_files_too(tmp_path):
