@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from services.bootstrap import Services
 from services.domain.errors import NotFound
 from services.domain.object_key import ObjectKey, Retention
 from services.ports.catalogue import Avatar
-from services.usecases.manage_keys import create_tenant, issue_key
+from services.usecases.manage_keys import create_tenant, issue_key, serves, sha256_of
 
 SHARED: Final = "shared"  # stands for the tenant in keys of what everyone sees
 
@@ -69,15 +68,19 @@ def install_avatars(services: Services) -> None:
 
 
 def first_key(services: Services, path: Path) -> tuple[str, bool]:
-    """The API key that is kept at ``path``, and whether it is new; a new one gets a tenant of its own."""
+    """The API key that is kept at ``path``, and whether it is new: the first gets a tenant, later ones keep it."""
     try:
         secret = path.read_text().strip()
     except FileNotFoundError:
         secret = ""
-    if secret and services.tenants.find_key(hashlib.sha256(secret.encode()).hexdigest()):
+    key = services.tenants.find_key(sha256_of(secret)) if secret else None
+    if key is not None and serves(key, services.clock.now()):
         return secret, False
-    tenant = create_tenant("local", tenants=services.tenants, audit=services.audit, clock=services.clock)
-    issued = issue_key(tenant.id, tenants=services.tenants, audit=services.audit, clock=services.clock)
+    if key is not None:  # revoked or expired: whoever owns the folder goes on with its tenant
+        tenant_id = key.tenant_id
+    else:
+        tenant_id = create_tenant("local", tenants=services.tenants, audit=services.audit, clock=services.clock).id
+    issued = issue_key(tenant_id, tenants=services.tenants, audit=services.audit, clock=services.clock)
     write_private(path, issued.secret + "\n")
     return issued.secret, True
 
