@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from models.provenance.marks import GENERATOR, Marks, generator_version
+from models.provenance.marks import GENERATOR, GENERATOR_VERSION, Marks
 from services.domain.errors import EngineFailed, SpokesmodelError, Unavailable
 from services.ports.signer import Signer
 
@@ -105,7 +105,7 @@ def _manifest(name: str, media_type: str, marks: Marks, ingredients: Sequence[st
     actions: list[dict[str, Any]] = [created]
     actions += [{"action": "c2pa.placed", "parameters": {"ingredientIds": [label]}} for label in labels]
     return {
-        "claim_generator_info": [{"name": GENERATOR, "version": generator_version()}],
+        "claim_generator_info": [{"name": GENERATOR, "version": GENERATOR_VERSION}],
         "title": name,
         "format": media_type,
         "ingredients": [

@@ -6,13 +6,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 from models.provenance.xmp import xmp_packet
 
 GENERATOR: Final = "Spokesmodel"
+GENERATOR_VERSION: Final = "0.1.0"  # pyproject.toml's: in the container no installed package could be asked
 AIGC_KEY: Final = "AIGC"
 _SOURCE_TYPES: Final = "http://cv.iptc.org/newscodes/digitalsourcetype/"
 # GB 45438-2025, annex E: 1 is content that the service knows to be generated, 2 and 3 are for platforms that guess.
@@ -79,13 +78,4 @@ class Marks:
 
 def generator() -> str:
     """Name and version of this product."""
-    return f"{GENERATOR} {generator_version()}"
-
-
-@cache
-def generator_version() -> str:
-    """This product's version; ``0`` where it runs without being installed."""
-    try:
-        return version("spokesmodel")
-    except PackageNotFoundError:
-        return "0"
+    return f"{GENERATOR} {GENERATOR_VERSION}"

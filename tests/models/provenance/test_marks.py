@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import tomllib
+from pathlib import Path
 from xml.etree import ElementTree
 
 import av
@@ -10,7 +12,7 @@ import pytest
 from PIL import Image
 
 from models.provenance.boxes import find_xmp, top_boxes
-from models.provenance.marks import Marks, SourceType
+from models.provenance.marks import GENERATOR_VERSION, Marks, SourceType
 from models.provenance.pictures import find_picture_xmp
 from models.provenance.xmp import read_xmp
 from services.domain.errors import ContentRejected
@@ -27,6 +29,11 @@ AIGC_FIELDS = [
     "ReservedCode2",
 ]
 PICTURES = ["picture.jpg", "picture.png", "picture.webp", "turning.webp", "turning.png"]
+
+
+def test_version_is_the_projects():
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["version"] == GENERATOR_VERSION
 
 
 def test_aigc_label_has_the_standards_fields():
