@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from services.domain.consent import Likeness
-from services.domain.errors import ContentRejected, Forbidden
+from services.domain.errors import ContentRejected, Forbidden, SpokesmodelError
 from services.domain.object_key import ObjectKey, Retention
 from services.ports.audit import AuditLog
 from services.ports.catalogue import Avatar, AvatarCatalogue
@@ -82,6 +82,12 @@ def register_avatar(
         synthetic=claim.synthetic,
     )
     avatars.add(avatar)
+    try:  # the subject may have been deleted since the first look, and would not find this avatar
+        check_claim(claim, Likeness.FACE, tenant_id=tenant_id, consents=consents, clock=clock, settings=settings)
+    except SpokesmodelError:
+        avatars.delete(tenant_id, avatar_id)
+        objects.delete_owner(tenant_id, avatar_id)
+        raise
     return avatar
 
 

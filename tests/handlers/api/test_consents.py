@@ -356,3 +356,18 @@ def test_name_is_found_however_its_accents_are_typed(world, api):
     api.post("/v1/consents", order(world, subject="Zoe\u0308"))
     composed = quote("Zo\u00eb")
     assert len(api.get(f"/v1/consents?subject={composed}").body["items"]) == 1
+
+
+def test_avatar_whose_subject_is_deleted_while_it_is_made_does_not_stay(world, api, consent_id, monkeypatch):
+    real = world.objects.copy
+
+    def copy(source, target):
+        real(source, target)
+        if target.owner_id.startswith("avatar_"):
+            assert api.delete("/v1/subjects/model 4711").status == 200
+
+    monkeypatch.setattr(world.objects, "copy", copy)
+    body = {"name": "x", "upload_id": world.upload(), "consent_id": consent_id}
+    assert api.post("/v1/avatars", body).problem == (422, "consent_not_found", "consent_id")
+    assert [one["built_in"] for one in api.get("/v1/avatars").body["items"]] == [True]
+    assert not [key for key in world.objects.stored_keys() if "/avatar_" in key and TENANT in key]
