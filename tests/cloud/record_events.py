@@ -9,30 +9,17 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any, Final
 
+from tests.cloud.recorder import HANDLER, Recorder
 from tests.cloud.stack import Stack, Workers, staged_folder, until
 from tests.cloud.test_stack import Client, Receiver
 from tests.emulator import ROOT, Emulator
 
 TARGET: Final = ROOT / "events"
-_HANDLER: Final = re.compile(
-    r"^(  (\w+Function):\n(?:.*\n)*?      Handler: )lambdas\.(\w+)\.lambda_handler", re.MULTILINE
-)
-_RECORDER: Final = """
-import importlib, json, os, uuid, boto3
-
-def __getattr__(name):
-    def handler(event, context):
-        text = json.dumps(event, default=str)
-        boto3.client("s3").put_object(Bucket="recorded", Key=f"{name}/{uuid.uuid4().hex}", Body=text.encode())
-        return importlib.import_module(f"lambdas.{name}").lambda_handler(event, context)
-    return handler
-"""
 _ID: Final = "01JDV3M0Q8T2A4B6C8D0E2F4G6"
 _SCRUBBED: Final = (
     (re.compile(r"(?<=_)[0-9A-HJKMNP-TV-Z]{26}\b"), _ID),
@@ -65,22 +52,18 @@ def main() -> None:
     """Record, choose, scrub, write."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        shutil.copytree(staged_folder(), folder / "functions")
-        (folder / "functions" / "recorder.py").write_text(_RECORDER)
+        recorder = Recorder(staged_folder(), folder)
         emulator = Emulator(folder / "emulator.log")
         os.environ.update(emulator.environment)
-        emulator.client("s3").create_bucket(Bucket="recorded")
         try:
-            stack = Stack(
-                emulator, folder=folder / "functions", rewrite=lambda text: _HANDLER.sub(r"\1recorder.\3", text)
-            )
-            _live(stack, folder)
-            recorded = _recorded(emulator)
+            _live(Stack(emulator, folder=recorder.functions, rewrite=recorder.rewrite), folder)
         finally:
             emulator.close()
+        handlers = HANDLER.findall((ROOT / "template.yaml").read_text(encoding="utf-8"))
+        recorded = {module: recorder.events(module) for _, _, module in handlers}
     recorded["reaper"] = [_SCHEDULED]
     TARGET.mkdir(exist_ok=True)
-    for _, function, module in _HANDLER.findall((ROOT / "template.yaml").read_text(encoding="utf-8")):
+    for _, function, module in handlers:
         event = max(recorded[module], key=_worth)
         text = json.dumps(event, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
         for pattern, instead in _SCRUBBED:
@@ -106,17 +89,6 @@ def _live(stack: Stack, folder: Path) -> None:
     finally:
         workers.close()
         receiver.close()
-
-
-def _recorded(emulator: Emulator) -> dict[str, list[Any]]:
-    s3 = emulator.client("s3")
-    events: dict[str, list[Any]] = {}
-    for found in s3.list_objects_v2(Bucket="recorded")["Contents"]:
-        module = found["Key"].partition("/")[0]
-        events.setdefault(module, []).append(
-            json.loads(s3.get_object(Bucket="recorded", Key=found["Key"])["Body"].read())
-        )
-    return events
 
 
 def _worth(event: Any) -> tuple[bool, bool, int]:

@@ -232,7 +232,7 @@ def test_answers_that_no_function_could_take_wait_as_dead_letters_and_are_replay
     functions.update_function_configuration(FunctionName=name, Environment=broken)
     try:
         job_id = client.noop()
-        until(lambda: stack.num_messages("engine-dead") >= 1)
+        until(lambda: stack.num_messages("engine-dead") >= 1, 180)
         assert stack.services.jobs.get(job_id).state is JobState.PROCESSING
     finally:
         functions.update_function_configuration(FunctionName=name, Environment=before)
