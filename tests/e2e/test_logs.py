@@ -91,6 +91,7 @@ def ended(client: Client, body: dict[str, Any]) -> dict[str, Any]:
     return client.wait(client.post("/v1/videos", body)["id"])
 
 
+@pytest.mark.slow
 def test_no_content_and_no_secret_is_in_any_log(server: Path, receiver: Receiver, tmp_path: Path) -> None:
     running = running_server(server)
     assert running is not None

@@ -331,6 +331,7 @@ class _BreakingStore:
         return getattr(self._store, name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["tenant", "subject"])
 def test_interrupted_deletion_goes_on_where_it_is_called_again(tmp_path, what):
     """Broken after 0, 1, 2 ... writes, and called again: the end is the same."""
