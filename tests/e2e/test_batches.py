@@ -83,6 +83,7 @@ def test_batch_of_no_ops_runs_on_one_machine_and_bad_rows_are_told(noop_system: 
     ]
 
 
+@pytest.mark.slow
 def test_kill_9_of_the_server_loses_and_doubles_no_row(tmp_path: Path) -> None:
     state_dir = tmp_path / "state"
     server = Server(state_dir, engines="noop", num_workers=1)
@@ -202,6 +203,7 @@ def test_file_without_a_batch_and_file_of_no_known_kind_are_wrong_usage(folder: 
     assert (run.returncode, error_of(run)["code"]) == (2, "unsupported_media_type")
 
 
+@pytest.mark.slow
 def test_run_that_was_interrupted_goes_on_when_run_again_and_makes_nothing_twice(folder: Path) -> None:
     table = folder / "spring.csv"
     table.write_text("speech.text\n" + "".join(f"This is number {number}.\n" for number in range(8)))

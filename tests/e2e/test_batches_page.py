@@ -51,6 +51,7 @@ def folder(system: LocalSystem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not here")
 def test_commands_of_the_page_make_what_it_says(system: LocalSystem, folder: Path) -> None:
     environment = {**os.environ, "SPOKESMODEL_STATE_DIR": str(system.services.settings.state_dir)}
