@@ -13,8 +13,10 @@ from services.domain.copywriting.orders import is_order
 from services.domain.copywriting.promises import promises, superlatives
 from services.domain.copywriting.quantities import Quantity, quantities
 
+# Bounded, as what is checked comes from a model: a long run of letters must not take long.
 _ADDRESS: Final = re.compile(
-    r"(?i)[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?:https?://)?(?:www\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}\b"
+    r"(?i)(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}"
+    r"|(?:https?://)?(?:www\.)?(?<![a-z0-9-])[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,8}\.[a-z]{2,63}\b"
 )
 _DATE: Final = re.compile(
     r"\b(?:january|february|april|june|july|august|september|october|november|december|monday|tuesday|wednesday|thursday"
@@ -25,9 +27,10 @@ _DATE: Final = re.compile(
     r"|(?:星期|周|週|礼拜|禮拜)[一二三四五六日天]|明天|今晚|周末|週末|春节|春節|国庆|國慶|中秋|圣诞|聖誕|元旦|双十一|雙十一|六一八"
 )
 _WORD: Final = re.compile(r"[^\W\d_][\w'’-]*[\w]|[^\W\d_]")
-_SENTENCE_START: Final = re.compile(r"(?:^|[.!?:…。！？：\n]|[\"“”«»(—–-]\s?)\s*$")
+_SENTENCE_START: Final = re.compile(r"(?:[.!?:…。！？：\n]|[\"“”«»(—–-]\s?)\s*\Z")
 _LATIN_WORD: Final = re.compile(r"(?<![\w@./-])[A-Za-z][A-Za-z0-9'’-]+(?![\w@/-])")
 _NOT_NAMES: Final = frozenset(["i", "i'm", "i'd", "i'll", "i've", "ok", "tv", "diy", "pc", "usb", "qr", "a"])
+_NEAR: Final = 8  # characters before a word in which a sentence's end would stand
 _CAPITALISES_NOUNS: Final = ("de", "lb")
 _WITHOUT_CAPITALS: Final = ("zh", "yue", "ja", "ko", "th")
 
@@ -98,5 +101,6 @@ def _is_name(match: re.Match[str], text: str, language: str) -> bool:
     word = match.group()
     if len(word) > 1 and word.isupper():
         return True
-    starts = _SENTENCE_START.search(text[: match.start()]) is not None
+    before = text[max(0, match.start() - _NEAR) : match.start()]
+    starts = not before.strip() or _SENTENCE_START.search(before) is not None
     return word[0].isupper() and not starts and language not in _CAPITALISES_NOUNS

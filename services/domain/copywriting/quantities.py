@@ -140,33 +140,33 @@ def _value(digits: str) -> float:
 
 
 def _english_value(words: str) -> float:
-    total = current = 0
+    total = current = 0.0  # floats: a run of scales ends at infinity, not in an error
     for word in re.findall(r"[a-z]+", words):
         word = word if word in _SCALES or word in _UNITS or word in _TENS else word.removesuffix("s")
         if word in _SCALES:
-            current = max(1, current) * _SCALES[word]
+            current = max(1.0, current) * _SCALES[word]
             if _SCALES[word] > 100:
-                total, current = total + current, 0
+                total, current = total + current, 0.0
         elif word != "and":
             current += _UNITS.get(word, 0) + _TENS.get(word, 0)
-    return float(total + current)
+    return total + current
 
 
 def _chinese_value(text: str) -> float:
     if not any(character in _CHINESE_SCALES for character in text):
         return float("".join(str(_CHINESE_DIGITS[character]) for character in text))
-    total = section = digit = 0
+    total = section = digit = 0.0
     for character in text:
         if character in _CHINESE_DIGITS:
             digit = _CHINESE_DIGITS[character]
             continue
         scale = _CHINESE_SCALES[character]
         if scale >= 10_000:
-            total, section = total + (section + digit) * scale, 0
+            total, section = total + (section + digit) * scale, 0.0
         else:
-            section += max(1, digit) * scale
-        digit = 0
-    return float(total + section + digit)
+            section += max(1.0, digit) * scale
+        digit = 0.0
+    return total + section + digit
 
 
 @cache

@@ -6,6 +6,8 @@ import json
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from services.domain.brief import Brief, WriterKind
 from services.domain.copywriting import foreign_claims, is_order
@@ -110,3 +112,21 @@ def test_numbers_in_words_are_what_their_command_writes() -> None:
     from models.speech.number_words import TARGET, number_words
 
     assert json.loads(TARGET.read_text(encoding="utf-8")) == number_words()
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text(max_size=200), st.sampled_from(["en", "zh", "de", "fr", "ja", "tlh"]))
+def test_whatever_a_model_says_the_guard_answers(script: str, language: str) -> None:
+    brief = Brief(product="Lumo", language=language, duration_s=10, benefits=(script,))
+    assert isinstance(foreign_claims(script, replace(brief, benefits=())), tuple)
+    if not is_order(script):
+        said_by_the_brief = foreign_claims(script, brief)
+        assert said_by_the_brief == ()
+
+
+@pytest.mark.parametrize(
+    "long",
+    ["a" * 20_000, "hundred " * 2_500, "亿" * 20_000, "9" * 20_000, "A " * 10_000, "a@b." * 5_000, "ignore " * 3_000],
+)
+def test_long_answers_are_read_to_the_end(long: str) -> None:
+    assert "oprah" in names(foreign_claims(f"{long} loved by Oprah.", LUMO))
