@@ -12,6 +12,7 @@ from services.domain.errors import InvalidRequest
 _PREFIX = "SPOKESMODEL_"
 _NOT_OURS = ("SPOKESMODEL_WEIGHTS_DIR", "SPOKESMODEL_TEST_DATA")  # read by models.weights and by the tests
 
+_MAX_NAME = 200
 _ZERO_IS_FINE = ("SPOKESMODEL_ENGINE_MEMORY_BYTES", "SPOKESMODEL_MAX_WAIT_S")
 
 
@@ -127,12 +128,19 @@ class Settings:
 
 
 def _check(variable: str, value: object) -> None:
+    if variable == "SPOKESMODEL_CONTENT_PRODUCER" and not _is_name(str(value)):
+        raise InvalidRequest(f"{variable} is a name or code of 1 to 200 visible characters.", code="out_of_range")
     if isinstance(value, bool) or not isinstance(value, int | float):
         return
     may_be_zero = variable in _ZERO_IS_FINE
     if not (math.isfinite(value) and (value > 0 or (may_be_zero and value == 0))):
         bound = "0 or more" if may_be_zero else "more than 0"
         raise InvalidRequest(f"{variable}={value} is out of range; {bound}.", code="out_of_range")
+
+
+def _is_name(text: str) -> bool:
+    """It goes into XML, JSON and a film's tags."""
+    return 0 < len(text.strip()) <= _MAX_NAME and text.isprintable()
 
 
 def _parse(variable: str, text: str, type_name: str) -> object:

@@ -40,14 +40,16 @@ def find_picture_xmp(path: Path) -> bytes | None:
     """The XMP packet of the picture at ``path``, if it has one; the pixels are not decoded.
 
     Raises:
-        ContentRejected: ``unreadable_media``.
+        ContentRejected: ``unreadable_media``, ``picture_too_large``.
     """
     from PIL import Image, UnidentifiedImageError
 
     try:
         with Image.open(path) as image:
             found = image.info.get("xmp") or image.info.get(_PNG_KEY)
-    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+    except Image.DecompressionBombError as error:
+        raise ContentRejected("The picture has more pixels than are opened here.", code="picture_too_large") from error
+    except (UnidentifiedImageError, OSError, ValueError, SyntaxError) as error:
         raise ContentRejected(
             "The picture cannot be read: it is damaged or cut off.", code="unreadable_media"
         ) from error

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import socket
+import struct
 import subprocess
 import sys
+import zlib
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -196,6 +198,19 @@ def test_what_is_no_picture_or_film_is_refused_by_name(tmp_path, data, code):
     with pytest.raises(ContentRejected) as caught:
         inspect_file(path)
     assert caught.value.code == code
+
+
+def test_picture_that_would_unfold_to_gigabytes_is_not_opened(tmp_path):
+    """A PNG's header alone: 60,000 by 60,000 pixels."""
+    path = tmp_path / "bomb.png"
+    header = struct.pack(">IIBBBBB", 60_000, 60_000, 8, 2, 0, 0, 0)
+    chunk = b"IHDR" + header
+    path.write_bytes(
+        b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + chunk + struct.pack(">I", zlib.crc32(chunk)) + bytes(64)
+    )
+    with pytest.raises(ContentRejected) as caught:
+        inspect_file(path)
+    assert caught.value.code in ("picture_too_large", "unreadable_media")
 
 
 @pytest.mark.parametrize("name", ["film.mp4", "picture.png", "picture.jpg"])

@@ -35,6 +35,9 @@ def test_unknown_and_malformed_variables_are_named() -> None:
         ("SPOKESMODEL_LEASE_S", "nan"),
         ("SPOKESMODEL_ATTEMPT_TIMEOUT_S", "inf"),
         ("SPOKESMODEL_ENGINE_MEMORY_BYTES", "-1"),
+        ("SPOKESMODEL_CONTENT_PRODUCER", ""),
+        ("SPOKESMODEL_CONTENT_PRODUCER", "a\x01b"),
+        ("SPOKESMODEL_CONTENT_PRODUCER", "x" * 201),
     ],
 )
 def test_limits_that_allow_nothing_are_named(variable: str, value: str) -> None:
