@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from lambdas.runtime import job_id_of, log_failure, serve_job, serve_records, services
+from lambdas.runtime import job_id_of, note_failed_step, serve_job, serve_records, services
 from services.domain.errors import Conflict, NotFound
 from services.domain.job import Job, JobStep
 from services.domain.retry import backoff_s
@@ -65,7 +65,7 @@ def _serve_bell(has_time: Callable[[], bool]) -> None:
             try:
                 serve_job(job.id, _dispatch, stage="dispatch")
             except Exception as error:
-                log_failure("dispatch failed", error)
+                note_failed_step(error)
                 _try_later(job, claimed[number + 1 :])
                 return
         if len(claimed) < _ROUND:

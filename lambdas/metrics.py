@@ -64,6 +64,11 @@ def served(stage: str, before: Job, after: Job, *, duration_s: float) -> None:
         emit({"WebhookTries": (1, _COUNT)}, outcome=outcome)
 
 
+def step_failed(*, stack: str) -> None:
+    """A step raised; its job tries again later, so that no message and no function fails."""
+    emit({"StepsFailed": (1, _COUNT)}, stack=stack)
+
+
 def backlog(measured: Backlog, *, stack: str) -> None:
     """What the endpoint's scaling follows; ``stack`` keeps two stacks of one account apart."""
     values = {

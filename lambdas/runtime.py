@@ -108,10 +108,18 @@ def counted(step: Callable[[str], Job | None], of: JobStep) -> Callable[[str], J
             is_gone = isinstance(error, NotFound) and error.code == "job_not_found"
             if is_gone or not ours.step_queue.is_used:
                 raise
-            log_failure("step failed", error)
+            note_failed_step(error)
             return put_back(job_id, of, jobs=ours.jobs, clock=ours.clock)
 
     return serve
+
+
+def note_failed_step(error: Exception) -> None:
+    """The line and the metric of a step that failed while its record does not."""
+    log_failure("step failed", error)
+    settings = services().settings
+    if settings.profile == "aws":
+        metrics.step_failed(stack=settings.table_prefix.removesuffix("-"))
 
 
 def serve_job(job_id: str, step: Callable[[str], Job | None], *, stage: str) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from lambdas import dispatch, outbox, prepare, reaper, webhooks
+from lambdas import dispatch, outbox, prepare, reaper, runtime, webhooks
 from services.domain.batch import Batch, BatchState, BatchStep
 from services.domain.engine import EngineKind
 from services.domain.errors import Unavailable
@@ -317,6 +318,14 @@ def test_step_that_failed_counts_on_the_row_which_rings_again_later(world, sqs, 
     assert (tried.step, tried.step_tries) == (JobStep.PREPARE, 1)
     hear(change(job, tried))
     assert bells == [Bell("prepare", job.id, TENANT, 1.0)]
+
+
+def test_step_that_failed_is_measured_on_aws(world, sqs, bells, full, capsys):
+    world.fit(settings=replace(world.settings, profile="aws", table_prefix="spokes-"))
+    runtime.use_services(world.services)
+    prepare.lambda_handler(sqs({"job_id": world.submit().id}), None)
+    written = [json.loads(line) for line in capsys.readouterr().out.splitlines() if "StepsFailed" in line]
+    assert [(line["StepsFailed"], line["stack"]) for line in written] == [([1.0], "spokes")]
 
 
 def test_job_that_cannot_be_prepared_outlasts_an_hour_and_then_fails_by_name(world, sqs, bells, full):
