@@ -184,7 +184,7 @@ def test_absent_bucket_is_our_fault_and_not_retryable(aws):
 
 
 def test_session_that_may_not_list_can_ask_for_absent_objects(aws):
-    """The emulator checks no policies, so what S3 says to such a session is put in its place."""
+    """The emulator answers 404 to such a session, policies enforced or not; so S3's own 403 is put in its place."""
     clients = Clients()
 
     def denied(**_: object):
