@@ -25,7 +25,7 @@ _SENTENCE: Final = re.compile(r".+?(?:[.!?…]+[\"'”’»)\]]*(?=\s|$)|[。！
 _CLAUSE: Final = re.compile(r"(?<=[,;:，；：、])\s*|\s+")
 # What is written and not spoken: HTML tags, Markdown signs, the address behind a link's text.
 _SILENT: Final = re.compile(
-    r"</?[A-Za-z][^<>]{0,200}>|[*_`~]{1,3}(?=\S)|(?<=\S)[*_`~]{1,3}|^#{1,6}\s|^>\s|!?\[(?=[^\]\n]*\]\()|\]\([^)\s]*\)",
+    r"</?[A-Za-z][^<>]{0,200}>|[*_`~]{1,3}(?=\S)|(?<=\S)[*_`~]{1,3}|^#{1,6}\s|^>\s|!?\[(?=[^\[\]\n]{0,200}\]\()|\]\([^()\s]{0,500}\)",
     re.MULTILINE,
 )
 _TAGS_OF_A_SENTENCE: Final = 40
@@ -96,7 +96,7 @@ class _Writer:
     def __init__(self, text: str, settings: VoiceSettings) -> None:
         self._text = text
         self._settings = settings
-        self._spoken_as = _patterns(settings.pronunciations)
+        self._spoken_as = _pattern(settings.pronunciations)
         self._pieces: list[str] = []
         self._places: list[tuple[int, int]] = []
         self._num_bytes = 0
@@ -114,7 +114,9 @@ class _Writer:
         if not self.has_text:
             return False
         piece = self._text[start:end]
-        longest = len(escape(piece)) + _TAGS_OF_A_SENTENCE + 2 * sum(map(len, self._settings.pronunciations.values()))
+        longest = len(escape(piece)) + _TAGS_OF_A_SENTENCE
+        for word in self._spoken_as.findall(piece) if self._spoken_as else ():
+            longest += len(quoteattr(self._settings.pronunciations[word])) + _TAGS_OF_A_SENTENCE
         return self._num_billed + len(piece) > MAX_BILLED or self._num_total + longest > MAX_TOTAL
 
     def add(self, start: int, end: int) -> None:
@@ -138,13 +140,12 @@ class _Writer:
         silent = _SILENT.match(self._text, at, end)
         if silent and silent.end() > at:
             return silent.end()
-        for pattern, alias in self._spoken_as:
-            word = pattern.match(self._text, at, end)
-            if word:
-                self._put(f"<sub alias={quoteattr(alias)}>")
-                self._put_characters(at, word.end())
-                self._put("</sub>")
-                return word.end()
+        word = self._spoken_as.match(self._text, at, end) if self._spoken_as else None
+        if word:
+            self._put(f"<sub alias={quoteattr(self._settings.pronunciations[word.group()])}>")
+            self._put_characters(at, word.end())
+            self._put("</sub>")
+            return word.end()
         self._put_characters(at, at + 1)
         return at + 1
 
@@ -171,10 +172,10 @@ def _prosody(settings: VoiceSettings) -> str:
     return f"<prosody{attributes}>" if attributes else ""
 
 
-def _patterns(pronunciations: Mapping[str, str]) -> list[tuple[re.Pattern[str], str]]:
-    """The longest first, so that "Lumo Plus" is not read as "Lumo"."""
-    words = sorted(pronunciations, key=len, reverse=True)
-    return [(re.compile(rf"(?<!\w){re.escape(word)}(?!\w)"), pronunciations[word]) for word in words if word]
+def _pattern(pronunciations: Mapping[str, str]) -> re.Pattern[str] | None:
+    """Whole words, the longest first, so that "Lumo Plus" is not read as "Lumo"."""
+    words = sorted((word for word in pronunciations if word), key=len, reverse=True)
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, words))})(?!\w)") if words else None
 
 
 def _is_unspoken(character: str) -> bool:

@@ -307,3 +307,11 @@ def test_polly_voices_are_listed_by_language_and_told_apart() -> None:
     assert {"polly-vicki", "polly-daniel"} <= {voice.id for voice in VOICES.list(language="de-DE")}
     assert {"polly-zhiyu", "cmn"} <= {voice.id for voice in VOICES.list(language="zh")}
     assert {language.tag: language.name for language in VOICES.languages()}["ar-AE"] == "Arabic (United Arab Emirates)"
+
+
+def test_many_pronunciations_do_not_cut_a_short_text() -> None:
+    words = {f"word{number}": f"spoken form {number}" for number in range(500)}
+    text = " ".join(f"Sentence {number} says word{number}." for number in range(20))
+    (part,) = parts_of(text, VoiceSettings(voice_id=JOANNA.id, pronunciations=words))
+    assert part.ssml.count("<sub ") == 20
+    assert len(part.ssml) < 6000
