@@ -10,8 +10,10 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from lambdas import complete, dispatch, metrics, outbox, prepare, reaper, runtime, webhooks
+from services.adapters import tracing
 from services.adapters.aws.job_items import item_of
 from services.domain import wire
 from services.domain.engine import AnswerState, EngineAnswer, Failure
@@ -243,3 +245,24 @@ def test_one_machine_writes_no_metrics_on_standard_output(world, sqs, api, video
     prepare.lambda_handler(sqs({"job_id": world.submit().id}), CONTEXT)
     reaper.lambda_handler({}, CONTEXT)
     assert '"_aws"' not in capsys.readouterr().out
+
+
+def test_request_joins_the_callers_trace_and_hands_it_to_its_job(world, api, video):
+    exporter = InMemorySpanExporter()
+    tracing.start(replace(world.settings, tracing=True), exporter=exporter)
+    try:
+        caller = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+        job_id = api.post("/v1/videos", video, headers={"traceparent": caller}).body["id"]
+        api.get("/v1/account")
+    finally:
+        tracing.stop()
+    created, other = exporter.get_finished_spans()
+    assert (created.name, created.attributes["status"]) == ("POST api", 202)
+    assert created.attributes["tenant_id"] == world.jobs.get(job_id).tenant_id
+    assert f"{created.context.trace_id:032x}" == "4bf92f3577b34da6a3ce929d0e0e4736"
+    assert f"{created.parent.span_id:016x}" == "00f067aa0ba902b7"
+    assert world.jobs.get(job_id).traceparent.split("-")[1:3] == [
+        f"{created.context.trace_id:032x}",
+        f"{created.context.span_id:016x}",
+    ]
+    assert other.context.trace_id != created.context.trace_id

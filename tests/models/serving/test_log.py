@@ -5,13 +5,17 @@ from __future__ import annotations
 import io
 import json
 import logging
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from models.serving import log
+from services.adapters import tracing
 from services.domain.engine import EngineKind, EngineRequest
 from services.domain.ids import new_id
+from services.settings import Settings
 
 
 @pytest.fixture
@@ -80,3 +84,20 @@ def test_engine_tells_how_an_attempt_ended(caplog, make_engine, order):
     [record] = [one for one in caplog.records if one.message == "attempt ended"]
     assert record.values["state"] == "succeeded"
     assert record.values["engine_cpu_s"] >= 0
+
+
+def test_attempt_joins_the_trace_of_its_job(make_engine, order):
+    exporter = InMemorySpanExporter()
+    tracing.start(replace(Settings(), tracing=True), exporter=exporter)
+    try:
+        engine = make_engine()
+        engine.load()
+        engine.admit()
+        request = replace(order(), traceparent="00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+        engine.run(request)
+    finally:
+        tracing.stop()
+    [span] = exporter.get_finished_spans()
+    assert (span.name, span.attributes["state"]) == ("attempt", "succeeded")
+    assert f"{span.parent.span_id:016x}" == "00f067aa0ba902b7"
+    assert span.attributes["job_id"] == request.job_id
