@@ -114,10 +114,14 @@ class Advance:
             if self.batches.get(batch.id).state is not BatchState.PROCESSING:
                 break  # paused or canceled since the pass began
             taken: list[BatchRow] = []
+            # Jobs that a crash hid are there, whatever the checks would say of their rows by now.
+            hidden = self.jobs.get_many([job_id_of(batch, row) for row in rows])
             try:
                 self.check_quota(batch.tenant_id)
                 for row in rows[: max(0, room - num_submitted)]:
-                    taken.append(self._submitted(batch, row))
+                    taken.append(
+                        _with_job(batch, row) if job_id_of(batch, row) in hidden else self._submitted(batch, row)
+                    )
                     num_submitted += taken[-1].state is RowState.SUBMITTED
             except QuotaExceeded as error:
                 wait_s = max(wait_s, min(error.retry_after_s, _LONGEST_WAIT_S))
@@ -134,32 +138,28 @@ class Advance:
         Raises:
             SpokesmodelError: Not now: a retryable one.
         """
-        number = row.tries + 1
         try:
-            job = self.creation.submit(
+            self.creation.submit(
                 row.request, job_id=job_id_of(batch, row), tenant_id=batch.tenant_id, batch_id=batch.id
             )
         except SpokesmodelError as error:
             if error.retryable:
                 raise
             failure = Failure(code=error.code, detail=error.detail, param=error.param)
-            return replace(row, state=RowState.FAILED, tries=number, job_id=None, failure=failure)
+            return replace(row, state=RowState.FAILED, tries=row.tries + 1, job_id=None, failure=failure)
         except Exception as error:  # a bug, met by one row of many: the others go on
             failure = Failure(code="row_not_submitted", detail=f"The row broke on our side ({type(error).__name__}).")
-            return replace(row, state=RowState.FAILED, tries=number, job_id=None, failure=failure)
-        return replace(row, state=RowState.SUBMITTED, tries=number, job_id=job.id, failure=None)
+            return replace(row, state=RowState.FAILED, tries=row.tries + 1, job_id=None, failure=failure)
+        return _with_job(batch, row)
 
     def _cancel_pending(self, batch: Batch, moved: Counter[str]) -> None:
         """Pending rows end; one whose job a crash hid is taken for submitted, and its job canceled with the others."""
         for rows in self._chunks(batch, RowState.PENDING):
             hidden = self.jobs.get_many([job_id_of(batch, row) for row in rows])
-            marked = []
-            for row in rows:
-                job_id = job_id_of(batch, row)
-                if job_id in hidden:
-                    marked.append(replace(row, state=RowState.SUBMITTED, job_id=job_id, tries=row.tries + 1))
-                else:
-                    marked.append(replace(row, state=RowState.CANCELED))
+            marked = [
+                _with_job(batch, row) if job_id_of(batch, row) in hidden else replace(row, state=RowState.CANCELED)
+                for row in rows
+            ]
             self._put(moved, rows, marked)
 
     def _canceled(self, job: Job) -> Job:
@@ -184,6 +184,10 @@ class Advance:
 def job_id_of(batch: Batch, row: BatchRow) -> str:
     """The id of the job of the row's next try."""
     return derived_id("job", batch.created_at, (batch.id, row.number, row.tries + 1))
+
+
+def _with_job(batch: Batch, row: BatchRow) -> BatchRow:
+    return replace(row, state=RowState.SUBMITTED, tries=row.tries + 1, job_id=job_id_of(batch, row), failure=None)
 
 
 def _again(row: BatchRow) -> BatchRow:

@@ -74,6 +74,7 @@ class BatchServer:
         except NotFound as error:
             if error.code != "batch_not_found":
                 raise
+            self.batches.delete(batch_id)  # rows that were written after it had gone
             return None
         except Exception:
             self._put_back(taken)

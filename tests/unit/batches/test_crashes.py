@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from services.domain.batch import Batch, BatchState
+from services.domain.errors import ContentRejected
 from services.usecases.control_batch import cancel_batch, retry_batch
 from tests.fakes.world import TENANT
 from tests.unit.batches.conftest import BatchWorld, make_world
@@ -105,3 +106,22 @@ def test_death_between_any_two_writes_loses_and_doubles_nothing(then):
     else:
         raise AssertionError("the run never got by without a death")
     assert num_deaths > 10
+
+
+def test_job_that_a_crash_hid_is_the_rows_even_when_the_row_would_be_refused_by_now(monkeypatch):
+    from lambdas.api import creations
+
+    world = make_world()
+    batch = world.submit_rows({"duration_s": 1})
+    world.serve(batch)
+    Mortal(world, 2).serve(batch)  # taken, and the job stored
+    [job] = world.jobs_of(batch)
+
+    def refuse(*args: object, **options: object) -> None:
+        raise ContentRejected("no more", code="upload_not_found")
+
+    monkeypatch.setattr(creations, "submit_noop", refuse)
+    world.clock.advance(1000)
+    ended = world.run_to_end(batch)
+    assert ended.counts == {"succeeded": 1}
+    assert [row.job_id for row in world.rows(batch)] == [job.id]

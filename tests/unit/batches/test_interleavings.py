@@ -125,6 +125,7 @@ def test_deletion_at_any_moment_ends_the_serving():
             world.serve(batch)
             world.clock.advance(2)
         assert world.serve(batch) is None
+        assert not world.rows(batch), "nothing of what its client wrote stays"
 
 
 @pytest.mark.parametrize("fault", [RuntimeError("a bug"), Unavailable("away", code="store_unavailable")])
