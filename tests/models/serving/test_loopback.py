@@ -80,6 +80,32 @@ def test_boto3_in_a_worker_finds_the_credentials_of_its_attempt(loopback: Loopba
     assert environment["ENGINE_EVENTS_TOKEN"] != other["ENGINE_EVENTS_TOKEN"]
 
 
+def test_boto3_asks_again_before_a_session_ends_so_that_attempts_may_take_longer(heard, monkeypatch) -> None:
+    asked: list[str] = []
+
+    def sessions(request: EngineRequest) -> Mapping[str, str]:
+        asked.append(request.job_id)
+        lasts = timedelta(minutes=5) if len(asked) == 1 else timedelta(hours=1)
+        number = {"AccessKeyId": f"key-{len(asked)}"}
+        return {**credentials_for(request), **number, "Expiration": (datetime.now(UTC) + lasts).isoformat()}
+
+    server = Loopback(heard, credentials=sessions)
+    for name in OWN:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in server.environment_of("worker-0", {}).items():
+        monkeypatch.setenv(name, value)
+    import boto3
+
+    try:
+        with server.attempt("worker-0", a_request()):
+            session = boto3.Session()
+            keys = [session.get_credentials().get_frozen_credentials().access_key for _ in range(3)]
+    finally:
+        server.close()
+    assert keys == ["key-2", "key-2", "key-2"]  # the first was too near its end
+    assert len(asked) == 2
+
+
 def test_credentials_only_during_an_attempt_and_only_with_the_token(loopback: Loopback) -> None:
     token = loopback.environment_of("worker-0", {})["AWS_CONTAINER_AUTHORIZATION_TOKEN"]
     assert ask(loopback, "GET", "/credentials", token)[0] == 404
