@@ -23,10 +23,10 @@ NUM_JOBS = 100_000
 DAY_S = 86_400.0
 BURSTS = ((9.0, 0.5, 0.15), (13.0, 0.25, 0.20), (20.0, 1.0, 0.15))  # hour, hours it lasts, share of the day's jobs
 CLIP_S = (20.0, 0.6)  # median and spread of a video's length, log-normal
-CONCURRENCY = 8  # attempts at once on ml.c7i.2xlarge: one for each of its cores
-MAX_INSTANCES = 8
+CONCURRENCY = 4  # attempts at once on ml.c5.2xlarge: one for each of its four cores (docs/deploy.md)
+MAX_INSTANCES = 16
 START_S = 300.0  # until a new instance serves
-PRICE_PER_HOUR = 0.43  # US dollars, on demand; look yours up
+PRICE_PER_HOUR = 0.408  # US dollars, on demand; look yours up
 PERIOD_S, OUT_COOLDOWN_S, IN_COOLDOWN_S, IDLE_S = 60.0, 60.0, 600.0, 900.0
 TARGET = 2 * CONCURRENCY  # jobs that one instance answers for
 
