@@ -8,9 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
+import shutil
+import subprocess
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -26,6 +31,7 @@ from services.domain.job import Job, JobState
 from services.usecases.manage_keys import create_tenant, issue_key
 from services.usecases.submit_noop import submit_noop
 from tests.cloud.stack import Stack, Workers, until
+from tests.emulator import ROOT
 
 pytestmark = pytest.mark.slow
 SHORT = {"text": "Good morning.", "voice": {"voice_id": "en-us"}}
@@ -170,6 +176,25 @@ def test_brief_becomes_a_video_and_a_signed_webhook(client: Client, workers: Wor
     assert event["data"]["id"] == job["id"]
     assert event["data"]["callback_id"] == "spring-42"
     assert json.loads(again)["data"]["state"] == "succeeded"
+
+
+@pytest.mark.skipif(not all(map(shutil.which, ("bash", "curl", "jq"))), reason="bash, curl or jq is not here")
+def test_commands_of_the_deployment_guide_make_a_video(client: Client, workers: Workers, tmp_path: Path):
+    """Step 4 of docs/deploy.md, as it stands there."""
+    page = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
+    [command] = [block for block in re.findall(r"```bash\n(.*?)```", page, re.DOTALL) if "/v1/videos" in block]
+    assert "KEY=sk_...   # from step 3\n" in command
+    (tmp_path / "portrait.jpg").write_bytes(weights.path("avatar-vera").read_bytes())
+    done = subprocess.run(
+        ["bash", "-euc", command.replace("KEY=sk_...   # from step 3\n", "")],
+        cwd=tmp_path,
+        env={**os.environ, "KEY": client.key, "URL": client.stack.outputs["ApiUrl"]},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "video.mp4").read_bytes()[4:8] == b"ftyp"
 
 
 def test_forged_upload_link_is_refused(client: Client):
