@@ -28,8 +28,9 @@ HEIGHT_SHARE: Final = 0.05
 _TYPE_SHARE: Final = 0.056  # the type itself is no smaller, where marks above and below make the ink high
 _MIN_SIZE_PX: Final = 10.0  # of the type: smaller letters do not survive a video's encoder
 _SIDE_INSET, _TIGHT_INSET = 0.03, 0.012  # of the shorter side
-_TOP_INSET: Final = 0.03  # of the height
-_TOP_INSET_UPRIGHT: Final = 0.06  # apps lay their own controls over the edge of an upright film
+_INSET: Final = 0.03  # of the height, above and below
+# Apps lay their own controls over an upright film, and most of them below: subtitles keep clear of the same fifth.
+_TOP_INSET_UPRIGHT, _BOTTOM_INSET_UPRIGHT = 0.06, 0.205
 _UPRIGHT: Final = 0.7
 _PADDING: Final = 0.42  # of the type, round the letters
 _GROWN_SHARE: Final = 0.05  # of a face's height, by which it moves
@@ -210,21 +211,23 @@ def _candidates(
     wanted: LabelCorner | None,
     caption_rows: tuple[int, int] | None,
 ) -> Iterator[_Place]:
-    """Every corner with a margin, then closer to the edge, then beside the subtitles; the wanted corner before all."""
+    """The wanted corner, then the others; in each with a margin, closer to the side, beside subtitles, at the edge."""
     order = _ORDER if wanted is None else (wanted, *(corner for corner in _ORDER if corner is not wanted))
+    is_upright = size[0] / size[1] < _UPRIGHT
     tight = round(_TIGHT_INSET * min(size))
     across = round(_SIDE_INSET * min(size))
-    down = round((_TOP_INSET_UPRIGHT if size[0] / size[1] < _UPRIGHT else _TOP_INSET) * size[1])
-    for corner in (wanted,) if wanted is not None else ():
+    for corner in order:
+        inset = _BOTTOM_INSET_UPRIGHT if _is_low(corner) else _TOP_INSET_UPRIGHT
+        down = round((inset if is_upright else _INSET) * size[1])
         yield _at(corner, across, down, label, size)
-        yield _at(corner, tight, tight, label, size)
-    for inset_x, inset_y in ((across, down), (tight, tight)):
-        for corner in order:
-            yield _at(corner, inset_x, inset_y, label, size)
-    if caption_rows is not None:
-        for corner in order:
+        yield _at(corner, tight, down, label, size)
+        if caption_rows is not None and _is_low(corner) == (sum(caption_rows) > size[1]):
             above = size[1] - (caption_rows[0] - tight)
             yield _at(corner, across, above if _is_low(corner) else caption_rows[1] + tight, label, size)
+        if corner is wanted:
+            yield _at(corner, tight, tight, label, size)
+    for corner in order:
+        yield _at(corner, tight, tight, label, size)
 
 
 def _at(corner: LabelCorner, inset_x: int, inset_y: int, label: tuple[int, int], size: tuple[int, int]) -> _Place:

@@ -156,6 +156,8 @@ def test_label_and_subtitles_share_no_row(size, rows, wanted):
     captions = (round(rows[0] * size[1]), round(rows[1] * size[1]))
     label = VisibleLabel(size, "en", corner=wanted, keep_clear=KeepClear(caption_rows=captions))
     assert label.box[3] <= captions[0] or label.box[1] >= captions[1]
+    is_low = label.box[1] + label.box[3] > size[1]
+    assert is_low == label.corner.startswith("bottom")
 
 
 def test_face_that_fills_the_frame_is_told():
