@@ -45,6 +45,10 @@ class ConsentStore(Protocol):
         """Note that the avatar, upload or job ``used_by`` shows the subject; noting twice is once."""
         ...
 
+    def forget_use(self, consent_id: str, used_by: str) -> None:
+        """Remove the note, once what it is about has been deleted; removing what is not there is no error."""
+        ...
+
     def uses(self, consent_id: str) -> Sequence[str]:
         """Ids of everything that was noted."""
         ...

@@ -27,8 +27,8 @@ def delete_subject(subject: str, *, tenant_id: str, actor: str, stores: Stores) 
     """Delete avatars, uploads, jobs with results, then the consents and their evidence.
 
     Each consent is revoked first, so that nothing new is made under it meanwhile, and removed last, so that a call
-    that was interrupted can be made again. The audit log keeps that there was a consent and that it was deleted, by
-    ids alone; usage stays on the bill.
+    that was interrupted can be made again; that one goes on behind what is done. The audit log keeps that there was a
+    consent and that it was deleted, by ids alone; usage stays on the bill.
 
     Raises:
         InvalidRequest: ``malformed_subject``.
@@ -38,12 +38,13 @@ def delete_subject(subject: str, *, tenant_id: str, actor: str, stores: Stores) 
     while consents := stores.consents.list(tenant_id, subject=subject).items:
         for consent in consents:
             stores.consents.revoke(tenant_id, consent.id, stores.clock.now())
-            done: set[str] = set()
-            while left := set(stores.consents.uses(consent.id)) - done:
-                for used_by in sorted(left):
+            num_uses = 0
+            while uses := stores.consents.uses(consent.id):
+                for used_by in uses:
                     kind = used_by.partition("_")[0]
                     counts[kind] += _delete(kind, used_by, tenant_id=tenant_id, actor=actor, stores=stores)
-                done |= left
+                    stores.consents.forget_use(consent.id, used_by)  # so that the next call need not look again
+                num_uses += len(uses)
             stores.objects.delete_owner(tenant_id, consent.id)
             stores.consents.delete(tenant_id, consent.id)
             counts["consent"] += 1
@@ -54,7 +55,7 @@ def delete_subject(subject: str, *, tenant_id: str, actor: str, stores: Stores) 
                 actor=actor,
                 audit=stores.audit,
                 clock=stores.clock,
-                details={"num_uses": str(len(done))},
+                details={"num_uses": str(num_uses)},
             )
     if stores.erasure is not None:
         stores.erasure.finish()

@@ -119,6 +119,16 @@ def test_use_is_noted_once(consents):
     assert list(consents.uses(numbered(9))) == []
 
 
+def test_use_is_forgotten_alone(consents):
+    consents.add(CONSENT)
+    for used_by in ("avatar_1", "job_1"):
+        consents.record_use(CONSENT.id, used_by)
+    consents.forget_use(CONSENT.id, "job_1")
+    consents.forget_use(CONSENT.id, "job_1")
+    consents.forget_use(numbered(9), "job_1")
+    assert list(consents.uses(CONSENT.id)) == ["avatar_1"]
+
+
 def test_deleted_consent_takes_the_notes_of_its_uses_along(consents):
     consents.add(CONSENT)
     consents.record_use(CONSENT.id, "job_1")

@@ -47,5 +47,8 @@ class FakeConsentStore:
     def record_use(self, consent_id: str, used_by: str) -> None:
         self._uses.setdefault(consent_id, set()).add(used_by)
 
+    def forget_use(self, consent_id: str, used_by: str) -> None:
+        self._uses.get(consent_id, set()).discard(used_by)
+
     def uses(self, consent_id: str) -> Sequence[str]:
         return sorted(self._uses.get(consent_id, ()))

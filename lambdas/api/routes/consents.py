@@ -23,6 +23,7 @@ from services.usecases.delete_subject import delete_subject
 from services.usecases.register_consent import check_subject, register_consent, revoke_consent
 
 router: Final = new_router()
+_MAX_USES: Final = 1000  # an answer has its limit, and a batch has 50,000 rows
 
 ConsentId = Annotated[str, Path(description="The consent's id.", examples=["consent_01JDV3M0Q8T2A4B6C8D0E2F4G6"])]
 
@@ -162,8 +163,10 @@ def _detail(consent: Consent) -> ConsentDetailBody:
         url = services.objects.sign_download(
             key, file_name=f"{consent.id}-{key.name}", expires_in_s=services.settings.link_lifetime_s
         )
+    uses = services.consents.uses(consent.id)
     return ConsentDetailBody(
         **ConsentBody.of(consent).model_dump(),
         evidence_url=url,
-        used_by=list(services.consents.uses(consent.id)),
+        num_uses=len(uses),
+        used_by=list(uses[:_MAX_USES]),
     )

@@ -72,7 +72,8 @@ class ConsentDetailBody(ConsentBody):
     """A consent with its evidence and what was made under it."""
 
     evidence_url: str | None = Field(description="Reads the evidence for an hour; null without scope `manage`.")
-    used_by: list[str] = Field(description="Ids of avatars, uploads and jobs that show the subject.")
+    num_uses: int = Field(description="How many avatars, uploads and jobs show the subject.")
+    used_by: list[str] = Field(description="Their ids, at most a thousand.")
 
 
 class DeletedSubjectBody(AnswerBody):

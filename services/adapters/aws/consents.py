@@ -93,6 +93,9 @@ class DynamoConsentStore:
     def record_use(self, consent_id: str, used_by: str) -> None:
         self._uses.put({"consent_id": consent_id, "used_by": used_by})
 
+    def forget_use(self, consent_id: str, used_by: str) -> None:
+        self._uses.delete_all([{"consent_id": consent_id, "used_by": used_by}])
+
     def uses(self, consent_id: str) -> Sequence[str]:
         items = self._uses.query("#consent_id = :consent", {"consent": consent_id}, consistent=True)
         return tuple(str(item["used_by"]) for item in items)

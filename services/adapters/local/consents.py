@@ -99,6 +99,9 @@ class SqliteConsentStore:
             "INSERT INTO uses (consent_id, used_by) VALUES (?, ?) ON CONFLICT DO NOTHING", (consent_id, used_by)
         )
 
+    def forget_use(self, consent_id: str, used_by: str) -> None:
+        self._database.execute("DELETE FROM uses WHERE consent_id = ? AND used_by = ?", (consent_id, used_by))
+
     def uses(self, consent_id: str) -> Sequence[str]:
         rows = self._database.all("SELECT used_by FROM uses WHERE consent_id = ? ORDER BY used_by", (consent_id,))
         return tuple(str(row["used_by"]) for row in rows)

@@ -371,3 +371,10 @@ def test_avatar_whose_subject_is_deleted_while_it_is_made_does_not_stay(world, a
     assert api.post("/v1/avatars", body).problem == (422, "consent_not_found", "consent_id")
     assert [one["built_in"] for one in api.get("/v1/avatars").body["items"]] == [True]
     assert not [key for key in world.objects.stored_keys() if "/avatar_" in key and TENANT in key]
+
+
+def test_consent_of_many_uses_answers_a_thousand_and_their_number(world, api, consent_id):
+    for number in range(1_200):
+        world.consents.record_use(consent_id, f"job_{number:04d}")
+    body = api.get(f"/v1/consents/{consent_id}").body
+    assert (body["num_uses"], len(body["used_by"])) == (1_201, 1_000)  # and its evidence
