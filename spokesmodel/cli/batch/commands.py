@@ -108,7 +108,7 @@ def run(
                 if not dry_run:
                     write_memo(file, memo)
             rows, batch = _to_the_end(client, batch, folder, on_progress, name=str(file))
-        _tell(batch, rows, {} if memo is None else memo.renamed, folder, as_json=as_json)
+        _tell(batch, rows, {} if memo is None else memo.renamed, folder, name=str(file), as_json=as_json)
 
 
 def status(
@@ -179,7 +179,7 @@ def _go_on(
         with _connected(state_dir, url, key_file, memo) as client, progress_bar(as_json) as on_progress:
             batch = client.post(f"/v1/batches/{batch_id}/{verb}")
             rows, batch = _to_the_end(client, batch, folder, on_progress, name=file)
-        _tell(batch, rows, {} if memo is None else memo.renamed, folder, as_json=as_json)
+        _tell(batch, rows, {} if memo is None else memo.renamed, folder, name=file, as_json=as_json)
 
 
 def _steer(
@@ -275,10 +275,16 @@ def _refuse(faults: list[dict[str, Any]], *, as_json: bool) -> None:
 
 
 def _tell(
-    batch: Mapping[str, Any], rows: list[dict[str, Any]], renamed: Mapping[str, str], folder: Path, *, as_json: bool
+    batch: Mapping[str, Any],
+    rows: list[dict[str, Any]],
+    renamed: Mapping[str, str],
+    folder: Path,
+    *,
+    name: str,
+    as_json: bool,
 ) -> None:
     """Results for people or programs; exits with the status that they mean."""
-    from spokesmodel.cli.batch.follow import RESULTS, estimate_of, faults_of, print_faults, summary_of
+    from spokesmodel.cli.batch.follow import RESULTS, advice_of, estimate_of, faults_of, print_faults, summary_of
 
     faults = faults_of(rows, renamed)
     has_results = not batch["dry_run"] and batch["state"] != "failed"
@@ -292,6 +298,8 @@ def _tell(
             typer.echo(estimate)
         if has_results:
             typer.echo(f"results: {folder / RESULTS}")
+        if advice := advice_of(batch, name):
+            typer.echo(advice)
     if batch["state"] == "canceled":
         raise typer.Exit(CANCELED)
     if faults or batch["state"] == "failed":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -184,12 +185,20 @@ def summary_of(batch: Mapping[str, Any]) -> str:
     return f"{batch['num_rows']} rows: {', '.join(named) or 'none'}"
 
 
+def advice_of(batch: Mapping[str, Any], name: str) -> str:
+    """What can be done next; empty when that is nothing."""
+    if batch["state"] == "paused":
+        return f"paused; to go on: spokesmodel batch resume {shlex.quote(name)}"
+    if batch["counts"]["failed"] and batch["state"] == "succeeded":
+        return f"to try the failed rows again: spokesmodel batch retry {shlex.quote(name)}"
+    return ""
+
+
 def estimate_of(batch: Mapping[str, Any]) -> str:
     """What the valid rows were expected to be and cost; empty when that is not known."""
     if not batch["estimate"]:
         return ""
     estimate = batch["estimate"]
     cost = estimate["cost"]
-    return (
-        f"estimate: {estimate['quantities'].get('output_s', 0):.0f} s of video, {cost['amount']:.2f} {cost['currency']}"
-    )
+    amount = f"{cost['amount']:.2f}" if cost["amount"] >= 1 else f"{cost['amount']:.4f}"
+    return f"estimate: {estimate['quantities'].get('output_s', 0):.0f} s of video, {amount} {cost['currency']}"

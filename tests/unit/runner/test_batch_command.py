@@ -11,7 +11,15 @@ from typing import Any
 import pytest
 
 from services.domain.errors import InvalidRequest, QuotaExceeded
-from spokesmodel.cli.batch.follow import _names, faults_of, progress_of, save_results, summary_of
+from spokesmodel.cli.batch.follow import (
+    _names,
+    advice_of,
+    estimate_of,
+    faults_of,
+    progress_of,
+    save_results,
+    summary_of,
+)
 from spokesmodel.cli.batch.memo import Memo, known_batch, read_memo, write_memo
 from spokesmodel.cli.batch.prepare import prepare, read_defaults, send
 
@@ -167,6 +175,23 @@ def test_progress_counts_rows_that_can_run():
     assert progress_of(batch) == ("6 of 8, 1 failed", 0.75)
     assert summary_of(batch) == "10 rows: 2 invalid, 1 pending, 1 submitted, 5 succeeded, 1 failed"
     assert progress_of({**batch, "report": None}) == ("checking", 0.0)
+
+
+def test_advice_is_what_can_be_done_next():
+    counts = {"invalid": 1, "pending": 0, "submitted": 0, "succeeded": 5, "failed": 1, "canceled": 0}
+    batch = {"state": "succeeded", "counts": counts}
+    assert advice_of(batch, "my t.csv") == "to try the failed rows again: spokesmodel batch retry 'my t.csv'"
+    assert advice_of({**batch, "counts": {**counts, "failed": 0}}, "t.csv") == ""
+    assert "resume t.csv" in advice_of({**batch, "state": "paused"}, "t.csv")
+    assert advice_of({**batch, "state": "canceled"}, "t.csv") == ""
+
+
+def test_small_amounts_are_no_nothing():
+    estimate = {"quantities": {"output_s": 5.4}, "cost": {"amount": 0.0135, "currency": "USD"}}
+    assert estimate_of({"estimate": estimate}) == "estimate: 5 s of video, 0.0135 USD"
+    estimate["cost"] = {"amount": 194.0, "currency": "USD"}
+    assert estimate_of({"estimate": estimate}) == "estimate: 5 s of video, 194.00 USD"
+    assert estimate_of({"estimate": None}) == ""
 
 
 def test_batch_is_remembered_beside_its_file(tmp_path):
