@@ -158,6 +158,8 @@ HONEST = [
      "one charge and has a two-year warranty. It's yours for $49, with 20% off in May. Order at lumo.example."),
     (LUMO, "This one is for you who work at night. Forty-nine dollars, twenty percent off in May."),
     (LUMO, "Meet Lumo. I love how it folds. Its warm light stays twenty-four hours on one charge."),
+    (LUMO, "One day you will wonder how you worked at night without warm light."),
+    (CREAM, "新的一天，从修护面霜开始。"),
     (CREAM, "认识一下修护面霜。二十四小时保湿，不含酒精，适合敏感肌。一百九十九元，首单立减三十元。点击链接下单。"),
     (GERMAN, "Das ist Lumo. Lumo spendet vierundzwanzig Stunden warmes Licht. Für 49 Euro."),
     (FRENCH, "Voici Lumo. Vingt-quatre heures de lumière, pour 49 euros."),
