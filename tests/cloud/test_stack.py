@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -179,8 +180,12 @@ def test_brief_becomes_a_video_and_a_signed_webhook(client: Client, workers: Wor
 
 
 @pytest.mark.skipif(not all(map(shutil.which, ("bash", "curl", "jq"))), reason="bash, curl or jq is not here")
-def test_commands_of_the_deployment_guide_make_a_video(client: Client, workers: Workers, tmp_path: Path):
-    """Step 4 of docs/deploy.md, as it stands there."""
+def test_commands_of_the_deployment_guide_make_a_video(stack: Stack, workers: Workers, tmp_path: Path):
+    """Steps 3 and 4 of docs/deploy.md: the operator's command with the functions' settings, then curl as it stands."""
+    settings = stack.settings.to_environment()
+    operator = [sys.executable, "-m", "spokesmodel", "admin", "tenants", "add", "Acme", "--json"]
+    made = subprocess.run(operator, env={**os.environ, **settings}, capture_output=True, check=True, timeout=60)
+    key = json.loads(made.stdout)["api_key"]
     page = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
     [command] = [block for block in re.findall(r"```bash\n(.*?)```", page, re.DOTALL) if "/v1/videos" in block]
     assert "KEY=sk_...   # from step 3\n" in command
@@ -188,7 +193,7 @@ def test_commands_of_the_deployment_guide_make_a_video(client: Client, workers: 
     done = subprocess.run(
         ["bash", "-euc", command.replace("KEY=sk_...   # from step 3\n", "")],
         cwd=tmp_path,
-        env={**os.environ, "KEY": client.key, "URL": client.stack.outputs["ApiUrl"]},
+        env={**os.environ, "KEY": key, "URL": stack.outputs["ApiUrl"]},
         capture_output=True,
         text=True,
         timeout=240,
