@@ -16,7 +16,16 @@ from services.domain.object_key import Retention
 from services.settings import Settings
 from services.usecases.measure_backlog import Backlog
 from spokesmodel.template import load
-from tests.handlers.test_template import FUNCTIONS, QUEUES, RESOURCES, SUBSCRIPTIONS, TEMPLATE, of_type, target
+from tests.handlers.test_template import (
+    DOCUMENT,
+    FUNCTIONS,
+    QUEUES,
+    RESOURCES,
+    SUBSCRIPTIONS,
+    TEMPLATE,
+    of_type,
+    target,
+)
 
 ALARMS = of_type("AWS::CloudWatch::Alarm")
 DEAD = {name for name in QUEUES if name.endswith("DeadLetters")}
@@ -206,6 +215,16 @@ def test_endpoint_wakes_by_sagemakers_word_and_rests_only_when_idle():
 def test_functions_that_lean_on_others_are_bounded():
     for function, subscription in SUBSCRIPTIONS:
         assert subscription["ScalingConfig"]["MaximumConcurrency"] >= 2, function
+
+
+def test_deployment_guide_tells_every_parameter_with_its_default():
+    page = (TEMPLATE.parent / "docs" / "deploy.md").read_text(encoding="utf-8")
+    told: dict[str, str] = {}
+    for names, defaults in re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|([^|]*)\|", page, re.MULTILINE):
+        names, defaults = re.findall(r"`(\w+)`", names), [text.strip(" `") for text in defaults.split(",")]
+        told |= dict(zip(names, defaults if len(defaults) == len(names) else defaults * len(names), strict=True))
+    declared = {name: str(parameter.get("Default", "")) for name, parameter in DOCUMENT["Parameters"].items()}
+    assert {name: told.get(name) for name in declared} == declared
 
 
 def test_permissions_are_read_with_the_ports_that_services_has():
