@@ -17,6 +17,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Final
 
 from benchmarks.measure import Row
 
@@ -25,6 +26,10 @@ NUM_REQUESTS = 4000
 NUM_WARM_UP = 400
 REPETITIONS = 3
 TARGET_P95_MS = 40.0
+
+
+# The limits are checked with every request all the same; met, they would end the measurement.
+_UNLIMITED: Final[dict[str, Any]] = {"requests_per_s": 1e9, "request_burst": 10**9, "max_queued_jobs": 10**9}
 
 
 @dataclass(frozen=True)
@@ -148,19 +153,24 @@ class Load:
 
 def serve_api(folder: Path) -> None:
     """The API on a free port, over the adapters of one machine."""
+    import logging
     import socket
 
     import uvicorn
 
+    from lambdas import runtime
     from services.bootstrap import bootstrap
     from services.settings import Settings
     from spokesmodel.bridge import build_app
     from spokesmodel.first_start import first_key, install_avatars
     from spokesmodel.template import load
 
-    services = bootstrap(Settings(state_dir=folder))
+    services = bootstrap(Settings(state_dir=folder, **_UNLIMITED))
     install_avatars(services)
     key, _ = first_key(services, folder / "api_key")
+    for handler in runtime.logger.handlers:  # the pipe is read for one line only: full of logs it would stop us
+        if isinstance(handler, logging.StreamHandler):
+            handler.setStream(sys.stderr)
     app = build_app(services, load(Path(__file__).parents[1] / "template.yaml"))
     listener = socket.create_server(("127.0.0.1", 0), backlog=128)
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as the runner does
@@ -176,7 +186,7 @@ def serve_whole(folder: Path) -> None:
     from services.settings import Settings
     from spokesmodel.runner import LocalSystem
 
-    with LocalSystem(replace(Settings(), state_dir=folder), with_workers=False, quiet=True) as system:
+    with LocalSystem(replace(Settings(), state_dir=folder, **_UNLIMITED), with_workers=False, quiet=True) as system:
         _tell(int(system.url.rpartition(":")[2]), system.api_key)
         threading.Event().wait()
 
