@@ -28,7 +28,6 @@ from schemathesis.generation.stateful import run_state_machine_as_test
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from benchmarks.measure import Row
-from lambdas.api.openapi import document
 from services.adapters.local.engine import SqliteEngine
 from services.domain.engine import AnswerState, EngineAnswer, Failure, Output
 from services.settings import Settings
@@ -193,10 +192,12 @@ def rows(num_requests: int = NUM_REQUESTS) -> list[Row]:
         print(f"{name}\n{text}\n", file=sys.stderr)
     server_errors = sum(number for status, number in report.statuses.items() if status.startswith("5"))
     statuses = ", ".join(f"{number} x {status}" for status, number in sorted(report.statuses.items()))
-    all_operations = sum(len(methods) for methods in document()["paths"].values())
+    from lambdas.api.openapi import document  # not before the runner has set the functions' environment
+
+    num_operations = sum(len(methods) for methods in document()["paths"].values())
     note = (
-        f"{len(report.operations)} of {all_operations} operations, those that answers lead to (the others one by one in "
-        f"tests/handlers/api/test_conformance.py), {report.transitions} links between them; {statuses}"
+        f"{len(report.operations)} of {num_operations} operations, those that answers lead to (the others one by one "
+        f"in tests/handlers/api/test_conformance.py), {report.transitions} links between them; {statuses}"
     )
     asked = f"{report.num_requests} stateful requests"
     return [
