@@ -18,7 +18,12 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, SECP256R1, EllipticCurvePublicKey, generate_private_key
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from cryptography.hazmat.primitives.serialization import load_der_public_key
+from PIL import Image
 
+from models.provenance.credentials import sign_file
+from models.provenance.inspection import CredentialState, inspect_file
+from models.provenance.marks import Marks, SourceType
+from models.provenance.pictures import save_picture
 from services.adapters.aws.clients import Clients
 from services.adapters.aws.kms_signer import KmsSigner
 from services.adapters.aws.secrets import SecretsManagerSecrets
@@ -80,6 +85,17 @@ def test_chain_leads_to_an_authority(signer):
 
 def test_chain_stays_the_same(signer):
     assert signer.certificate_chain_pem() == signer.certificate_chain_pem()
+
+
+def test_file_that_it_signed_verifies_with_its_root_as_anchor(signer, tmp_path):
+    """By the C2PA library: key, chain and form of the signature fit together."""
+    path = tmp_path / "picture.png"
+    marks = Marks(source_type=SourceType.GENERATED, producer="Spokesmodel", content_id="job_1.image")
+    save_picture(Image.new("RGB", (16, 16), "navy"), path, marks)
+    sign_file(path, marks, signer)
+    assert inspect_file(path).credentials.state is CredentialState.UNTRUSTED
+    root = signer.certificate_chain_pem().decode().partition("-----END CERTIFICATE-----\n")[2]
+    assert inspect_file(path, trust_anchors=root).credentials.state is CredentialState.TRUSTED
 
 
 def test_local_key_is_made_once_and_is_its_users_alone(tmp_path):
