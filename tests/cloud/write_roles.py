@@ -1,4 +1,4 @@
-"""``python -m tests.cloud.write_roles`` writes the functions' roles into ``template.yaml``, by what their code asks for.
+"""``python -m tests.cloud.write_roles`` writes the functions' roles into ``template.yaml``, as their code asks for.
 
 Read what it changes before you commit it: a right that a function gained is a right that it gained.
 ``test_permissions.py`` compares role and source in its own way.
