@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import io
 import os
+import secrets
 import subprocess
 import sys
 import time
@@ -27,7 +28,6 @@ NAME: Final = "spokes"
 PYTHON_VERSION: Final = f"{sys.version_info.major}.{sys.version_info.minor}"
 _CAPABILITIES: Final = ("CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND")
 _DEPLOY_S: Final = 60.0
-_DONE: Final = "COMPLETE"
 
 
 @contextmanager
@@ -127,24 +127,37 @@ class Stack:
         """The operator's own access, as ``spokesmodel admin`` has it; boto3 finds the emulator by the environment."""
         return bootstrap(self.settings)
 
+    def update(self, **parameters: str) -> None:
+        """Deploy again, with other parameters: what `sam deploy` does to a stack that there is."""
+        self.parameters = {**self.parameters, **parameters}
+        self.__dict__.pop("settings", None)
+        self.__dict__.pop("services", None)
+        self.outputs = self._change("UPDATE")
+
     def _deploy(self) -> dict[str, str]:
-        s3, cloudformation = self.emulator.client("s3"), self.emulator.client("cloudformation")
+        s3 = self.emulator.client("s3")
         s3.create_bucket(Bucket="code")
         s3.put_object(Bucket="code", Key="functions.zip", Body=zipped(self._folder))
         text = self._rewrite((ROOT / "template.yaml").read_text(encoding="utf-8"))
         text = text.replace("    CodeUri: .\n", "    CodeUri: s3://code/functions.zip\n")  # as `sam package` does
         s3.put_object(Bucket="code", Key="template.yaml", Body=text.encode())
+        return self._change("CREATE")
+
+    def _change(self, kind: str) -> dict[str, str]:
+        cloudformation, name = self.emulator.client("cloudformation"), f"{kind.lower()}-{secrets.token_hex(4)}"
         cloudformation.create_change_set(
             StackName=NAME,
-            ChangeSetName="first",
-            ChangeSetType="CREATE",
+            ChangeSetName=name,
+            ChangeSetType=kind,
             TemplateURL=f"{self.emulator.endpoint_url}/code/template.yaml",
             Parameters=[{"ParameterKey": key, "ParameterValue": text} for key, text in self.parameters.items()],
             Capabilities=_CAPABILITIES,
         )
-        _wait(lambda: cloudformation.describe_change_set(StackName=NAME, ChangeSetName="first")["Status"])
-        cloudformation.execute_change_set(StackName=NAME, ChangeSetName="first")
-        _wait(lambda: cloudformation.describe_stacks(StackName=NAME)["Stacks"][0]["StackStatus"])
+        _wait(
+            lambda: cloudformation.describe_change_set(StackName=NAME, ChangeSetName=name)["Status"], "CREATE_COMPLETE"
+        )
+        cloudformation.execute_change_set(StackName=NAME, ChangeSetName=name)
+        _wait(lambda: cloudformation.describe_stacks(StackName=NAME)["Stacks"][0]["StackStatus"], f"{kind}_COMPLETE")
         outputs = cloudformation.describe_stacks(StackName=NAME)["Stacks"][0]["Outputs"]
         return {output["OutputKey"]: output["OutputValue"] for output in outputs}
 
@@ -190,9 +203,12 @@ def until(condition: Callable[[], Any], timeout_s: float = 60.0) -> Any:
     return found
 
 
-def _wait(status: Callable[[], str]) -> None:
+def _wait(status: Callable[[], str], wanted: str) -> None:
     give_up_at = time.monotonic() + _DEPLOY_S
-    while (now := status()) != f"CREATE_{_DONE}":
-        assert now.endswith(("PENDING", "IN_PROGRESS")), now
+    while (now := status()) != wanted:
+        # An update's stack may still say how its creation ended.
+        assert now.endswith(("PENDING", "IN_PROGRESS")) or (now == "CREATE_COMPLETE" and wanted.startswith("UPDATE")), (
+            now
+        )
         assert time.monotonic() < give_up_at, now
         time.sleep(0.1)

@@ -292,6 +292,15 @@ def test_reaper_rings_again_for_a_job_whose_message_was_lost(stack: Stack, worke
     assert job_of(stack, job_id).state is JobState.SUCCEEDED
 
 
+def test_update_of_the_stack_reaches_functions_and_leaves_what_there_is(stack: Stack, client: Client):
+    before = stack.outputs
+    job_id = client.noop()
+    stack.update(RetentionDays="30")
+    assert stack.settings.job_retention_days == 30
+    assert stack.outputs == before, "address, bucket and queues stay"
+    assert client.get(f"/v1/jobs/{job_id}")["id"] == job_id
+
+
 def test_functions_log_no_text_link_or_key(stack: Stack, client: Client):
     """Whatever the tests above made the functions write."""
     logs = stack.emulator.client("logs")
