@@ -16,8 +16,7 @@ _LOCK: Final = "runner.lock"
 _ADDRESS: Final = "runner.json"
 API_KEY_FILE: Final = "api_key"
 WORKERS_LOG: Final = "workers.log"
-_STORES: Final = ("jobs", "batches", "engine", "uploads", "avatars", "tenants", "usage", "idempotency", "deliveries")
-_FILES: Final = (_LOCK, WORKERS_LOG, *(f"{name}.sqlite" for name in _STORES))
+_FILES: Final = (_LOCK, WORKERS_LOG, "*.sqlite*")  # every store's, also of those that come later
 _FOLDERS: Final = ("objects", "incoming", "scratch")
 
 
@@ -62,7 +61,7 @@ class StateFolder:
             (self.path / name).mkdir(mode=0o700, exist_ok=True)
             (self.path / name).chmod(0o700)
         for name in _FILES:
-            for path in self.path.glob(f"{name}*"):
+            for path in self.path.glob(name):
                 path.chmod(0o600)
 
     def tell_address(self, url: str) -> None:
