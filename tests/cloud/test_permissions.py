@@ -119,3 +119,95 @@ def test_function_logs_into_a_group_of_its_own_that_ends(function):
     [statement] = [one for one in statements(role_of(function)) if "logs:PutLogEvents" in listed(one["Action"])]
     assert target(statement["Resource"]) == group
     assert [name for name in FUNCTIONS if target(FUNCTIONS[name]["LoggingConfig"]["LogGroup"]) == group] == [function]
+
+
+# The engine opens strangers' files: what its roles may do is written here once more, and any change is a decision.
+BUCKET, KEY = "${Bucket.Arn}", "SigningKey"
+SECRET = "arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:${CertificateSecret}-??????"
+SIGNING = {("kms:Sign", KEY), ("kms:GetPublicKey", KEY), ("secretsmanager:GetSecretValue", SECRET)}
+RIGHTS_OF_THE_ENGINE = {
+    "EngineAttemptRole": SIGNING
+    | {
+        (action, f"{BUCKET}/{retention}/*")
+        for action in ("s3:GetObject", "s3:PutObject", "s3:AbortMultipartUpload")
+        for retention in ("upload", "work", "result")
+    },
+    "EngineAccess": SIGNING
+    | {("sts:AssumeRole", "EngineAttemptRole"), ("sqs:SendMessage", "EngineQueue")}
+    | {
+        (f"sqs:{action}", "WorkQueue")
+        for action in ("ReceiveMessage", "DeleteMessage", "ChangeMessageVisibility", "GetQueueAttributes")
+    },
+    "EngineRole": {
+        ("s3:GetObject", f"{BUCKET}/work/*"),
+        ("s3:PutObject", f"{BUCKET}/async/*"),
+        ("s3:AbortMultipartUpload", f"{BUCKET}/async/*"),
+        ("s3:ListBucket", "Bucket"),
+        ("sns:Publish", "EngineSuccessTopic"),
+        ("sns:Publish", "EngineErrorTopic"),
+        *(
+            (
+                f"logs:{action}",
+                "arn:${AWS::Partition}:logs:${AWS::Region}:${AWS::AccountId}:log-group:"
+                "/aws/sagemaker/Endpoints/${AWS::StackName}-video*",
+            )
+            for action in ("CreateLogGroup", "CreateLogStream", "PutLogEvents", "DescribeLogStreams")
+        ),
+        ("cloudwatch:PutMetricData", "*"),
+        *(
+            (f"ecr:{action}", "arn:${AWS::Partition}:ecr:${AWS::Region}:${AWS::AccountId}:repository/*")
+            for action in ("BatchGetImage", "GetDownloadUrlForLayer", "BatchCheckLayerAvailability")
+        ),
+        ("ecr:GetAuthorizationToken", "*"),
+        *(
+            (f"ec2:{action}", "*")
+            for action in (
+                *("CreateNetworkInterface", "CreateNetworkInterfacePermission", "DescribeNetworkInterfaces"),
+                *("DeleteNetworkInterface", "DeleteNetworkInterfacePermission", "DescribeVpcs"),
+                *("DescribeDhcpOptions", "DescribeSubnets", "DescribeSecurityGroups"),
+            )
+        ),
+    },
+}
+
+
+def rights(statements: list[dict[str, Any]]) -> Iterator[tuple[str, str, str]]:
+    """Action, resource and condition of each right; statements under a condition count, too."""
+    for statement in statements:
+        condition, one = "", statement
+        if "Fn::If" in statement:
+            condition, one, otherwise = statement["Fn::If"]
+            assert otherwise == {"Ref": "AWS::NoValue"}
+        assert one["Effect"] == "Allow"
+        assert set(one) <= {"Effect", "Action", "Resource", "Condition"}, "neither NotAction nor NotResource"
+        for action in listed(one["Action"]):
+            for resource in listed(one["Resource"]):
+                named = resource if isinstance(resource, str) else resource.get("Sub") or target(resource)
+                yield action, named, condition
+
+
+@pytest.mark.parametrize("name", RIGHTS_OF_THE_ENGINE)
+def test_engine_may_do_this_and_no_more(name):
+    properties = RESOURCES[name]["Properties"]
+    documents = [properties["PolicyDocument"]] if "PolicyDocument" in properties else []
+    documents += [policy["PolicyDocument"] for policy in properties.get("Policies", [])]
+    found = list(rights([one for document in documents for one in document["Statement"]]))
+    assert {(action, resource) for action, resource, _ in found} == RIGHTS_OF_THE_ENGINE[name]
+    conditions = {"ec2": "InVpc", "secretsmanager": "WithCertificate"}
+    for action, resource, condition in found:
+        needs = "OnQueue" if resource == "WorkQueue" else conditions.get(action.partition(":")[0], "")
+        assert condition == needs, action
+    assert properties.get("ManagedPolicyArns", []) == ([{"Ref": "EngineAccess"}] if name == "EngineRole" else [])
+
+
+def test_engines_roles_are_taken_by_whom_they_are_for():
+    trusted = {
+        name: [
+            one["Principal"] for one in listed(RESOURCES[name]["Properties"]["AssumeRolePolicyDocument"]["Statement"])
+        ]
+        for name in ("EngineRole", "EngineAttemptRole")
+    }
+    assert trusted == {
+        "EngineRole": [{"Service": "sagemaker.amazonaws.com"}],
+        "EngineAttemptRole": [{"AWS": {"Sub": "arn:${AWS::Partition}:iam::${AWS::AccountId}:root"}}],
+    }

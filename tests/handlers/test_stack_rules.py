@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from lambdas import metrics
 from lambdas.api.openapi import document
 from services.adapters.aws import wiring
+from services.adapters.aws.work_queue import SqsWorkQueue
 from services.bootstrap import Services
 from services.domain.object_key import Retention
 from services.settings import Settings
@@ -149,15 +151,39 @@ def test_every_class_of_objects_ends_by_its_retention():
     assert any("AbortIncompleteMultipartUpload" in rule for rule in rules)
 
 
+# What cannot be made again, and what ends by itself. What is in both ends as late as jobs do.
+KEPT = {
+    *("JobsTable", "TenantsTable", "AvatarsTable", "UsageTable", "ConsentsTable", "ConsentUsesTable", "AuditTable"),
+    *("BatchesTable", "BatchRowsTable"),
+}
+ENDING = {
+    *("JobsTable", "TurnsTable", "UploadsTable", "IdempotencyTable", "DeliveriesTable", "RatesTable"),
+    *("BatchesTable", "BatchRowsTable"),
+}
+
+
+def test_every_table_is_kept_or_ends_by_itself():
+    assert set(TABLES) == KEPT | ENDING
+
+
 @pytest.mark.parametrize("table", TABLES)
 def test_table_is_on_demand_encrypted_and_kept_when_it_cannot_be_made_again(table):
-    properties = TABLES[table]["Properties"]
+    resource, properties = TABLES[table], TABLES[table]["Properties"]
     assert properties["BillingMode"] == "PAY_PER_REQUEST"
     assert properties["SSESpecification"]["SSEEnabled"] is True
-    is_kept = "DeletionPolicy" in TABLES[table]
-    assert is_kept == ("PointInTimeRecoverySpecification" in properties)
-    if is_kept:  # and a creation that is rolled back leaves no table in the next one's way
-        assert TABLES[table]["DeletionPolicy"] == "RetainExceptOnCreate"
+    # A creation that is rolled back leaves no table in the next one's way.
+    is_kept = table in KEPT
+    assert (resource.get("DeletionPolicy") == "RetainExceptOnCreate") is is_kept
+    assert (resource.get("UpdateReplacePolicy") == "Retain") is is_kept
+    recovery = properties.get("PointInTimeRecoverySpecification", {"PointInTimeRecoveryEnabled": False})
+    assert recovery["PointInTimeRecoveryEnabled"] is is_kept
+    ends = {"AttributeName": "expires_at", "Enabled": True} if table in ENDING else None
+    assert properties.get("TimeToLiveSpecification") == ends
+
+
+def test_bucket_outlives_the_stack():
+    [bucket] = [resource for resource in RESOURCES.values() if resource["Type"] == "AWS::S3::Bucket"]
+    assert (bucket["DeletionPolicy"], bucket["UpdateReplacePolicy"]) == ("RetainExceptOnCreate", "Retain")
 
 
 def test_what_only_sagemaker_needs_is_there_only_with_it():
@@ -178,8 +204,49 @@ def test_endpoint_is_asynchronous_with_notices_and_places_for_both_outcomes():
         if one["Protocol"] == "sqs" and target(one["Endpoint"]) == "EngineQueue"
     }
     assert topics == heard
+    assert topics == {"EngineSuccessTopic", "EngineErrorTopic"}
+    assert output["NotificationConfig"]["SuccessTopic"] != output["NotificationConfig"]["ErrorTopic"]
     assert inference["ClientConfig"]["MaxConcurrentInvocationsPerInstance"] == {"Ref": "EngineConcurrency"}
     assert Settings().attempt_timeout_s <= 3600, "SageMaker lets no invocation run longer"
+
+
+def test_sagemakers_notices_may_enter_the_engine_queue_and_nobody_elses():
+    """Without it no job would end but by its deadline."""
+    [policy] = [
+        policy for policy in of_type("AWS::SQS::QueuePolicy").values() if policy["Queues"] == [{"Ref": "EngineQueue"}]
+    ]
+    conditional = [one["Fn::If"] for one in policy["PolicyDocument"]["Statement"] if "Fn::If" in one]
+    assert [(condition, target(otherwise)) for condition, _, otherwise in conditional] == [
+        ("OnSageMaker", "AWS::NoValue")
+    ]
+    topics = [{"Ref": "EngineSuccessTopic"}, {"Ref": "EngineErrorTopic"}]
+    assert conditional[0][1] == {
+        "Effect": "Allow",
+        "Principal": {"Service": "sns.amazonaws.com"},
+        "Action": "sqs:SendMessage",
+        "Resource": {"GetAtt": "EngineQueue.Arn"},
+        "Condition": {"ArnEquals": {"aws:SourceArn": topics}},
+    }
+    others = policy_statements("AWS::SQS::QueuePolicy")
+    assert [one for one in others if one.get("Effect") == "Allow"] == [], "the one above is the only one"
+
+
+def test_engine_in_a_vpc_spans_two_zones():
+    [model] = of_type("AWS::SageMaker::Model").values()
+    condition, vpc, otherwise = model["VpcConfig"]["Fn::If"]
+    assert (condition, otherwise) == ("InVpc", {"Ref": "AWS::NoValue"})
+    assert vpc["Subnets"] == [{"Ref": "EngineSubnetA"}, {"Ref": "EngineSubnetB"}]
+    assert vpc["SecurityGroupIds"] == [{"Ref": "EngineSecurityGroup"}]
+    rule = DOCUMENT["Rules"]["EngineSpansTwoZones"]
+    named = {
+        text
+        for text in re.findall(r"\w+", json.dumps([one["Assert"] for one in rule["Assertions"]]))
+        if text in DOCUMENT["Parameters"]
+    }
+    assert named == {"EngineSubnetB", "EngineSecurityGroup"}
+    [config] = of_type("AWS::SageMaker::EndpointConfig").values()
+    [variant] = config["ProductionVariants"]
+    assert variant["InitialInstanceCount"] == {"If": ["FloorIsZero", 1, {"Ref": "MinInstances"}]}
 
 
 def test_scaling_follows_the_metric_that_the_reaper_sends(capsys):
@@ -208,13 +275,41 @@ def test_endpoint_wakes_by_sagemakers_word_and_rests_only_when_idle():
     assert (wake["MetricName"], wake["AlarmActions"]) == ("HasBacklogWithoutCapacity", [{"Ref": "EngineWakes"}])
     assert (rest["MetricName"], rest["Threshold"], rest["TreatMissingData"]) == ("Backlog", 0, "notBreaching")
     assert rest["AlarmActions"] == [{"Ref": "EngineRests"}]
+    assert rest["EvaluationPeriods"] == {"Ref": "IdleMinutes"}
+    waking = policies["EngineWakes"]["StepScalingPolicyConfiguration"]
+    assert waking["AdjustmentType"] == "ChangeInCapacity"
+    [step] = waking["StepAdjustments"]
+    assert (step["MetricIntervalLowerBound"], step["ScalingAdjustment"]) == (0, 1)
+    resting = policies["EngineRests"]["StepScalingPolicyConfiguration"]
+    assert resting["AdjustmentType"] == "ExactCapacity"
+    assert resting["StepAdjustments"] == [{"MetricIntervalUpperBound": 0, "ScalingAdjustment": {"Ref": "MinInstances"}}]
+    assert {target(policy["ScalingTargetId"]) for policy in policies.values()} == {"EngineScaling"}
     scalable = of_type("AWS::ApplicationAutoScaling::ScalableTarget")["EngineScaling"]
     assert (scalable["MinCapacity"], scalable["MaxCapacity"]) == ({"Ref": "MinInstances"}, {"Ref": "MaxInstances"})
 
 
 def test_functions_that_lean_on_others_are_bounded():
-    for function, subscription in SUBSCRIPTIONS:
-        assert subscription["ScalingConfig"]["MaximumConcurrency"] >= 2, function
+    """2 is the least that AWS takes. More at once than this, and what each leans on would feel it."""
+    most = {
+        "PrepareFunction": 10,  # Bedrock and Polly: their quotas
+        "DispatchFunction": 2,  # admission looks before it leaps; more of them would admit beside each other
+        "CompleteFunction": 10,  # the tables' rows of single tenants
+        "WebhooksFunction": 20,  # clients' servers
+        "BatchFunction": 5,  # submits for ten minutes at a time
+    }
+    bounds = {name: subscription["ScalingConfig"]["MaximumConcurrency"] for name, subscription in SUBSCRIPTIONS}
+    assert set(bounds) == set(most)
+    for function, bound in bounds.items():
+        assert 2 <= bound <= most[function], function
+    reserved = FUNCTIONS["ApiFunction"]["ReservedConcurrentExecutions"]
+    assert reserved == {"If": ["ReserveApi", {"Ref": "ApiConcurrency"}, {"Ref": "AWS::NoValue"}]}
+    stage = of_type("AWS::ApiGatewayV2::Stage")["ApiStage"]["DefaultRouteSettings"]
+    assert stage["ThrottlingRateLimit"] == {"Ref": "ApiRequestsPerSecond"}
+
+
+def test_whoever_else_receives_from_the_work_queue_hides_a_message_as_long_as_our_workers():
+    ours = inspect.signature(SqsWorkQueue.__init__).parameters["visibility_s"].default
+    assert QUEUES["WorkQueue"]["VisibilityTimeout"] >= ours
 
 
 def test_deployment_guide_tells_every_parameter_with_its_default():
