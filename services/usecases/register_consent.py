@@ -1,4 +1,4 @@
-"""Keep a person's permission with its evidence, and take it back."""
+"""Keep a person's permission with its evidence."""
 
 from __future__ import annotations
 
@@ -97,21 +97,6 @@ def register_consent(
         "consent.registered", consent_id, tenant_id=tenant_id, actor=actor, audit=audit, clock=clock, details=details
     )
     return consents.get(tenant_id, consent_id)
-
-
-def revoke_consent(
-    consent_id: str, *, tenant_id: str, actor: str, consents: ConsentStore, audit: AuditLog, clock: Clock
-) -> Consent:
-    """The consent, which from now on permits nothing; what waits to be made under it fails when its turn comes.
-
-    Raises:
-        NotFound: ``consent_not_found``.
-    """
-    was_revoked = consents.get(tenant_id, consent_id).revoked_at is not None
-    consent = consents.revoke(tenant_id, consent_id, clock.now())
-    if not was_revoked:
-        record_act("consent.revoked", consent_id, tenant_id=tenant_id, actor=actor, audit=audit, clock=clock)
-    return consent
 
 
 def check_subject(subject: str) -> str:

@@ -77,7 +77,7 @@ def list_consents(
 def revoke(
     consent_id: Annotated[str, typer.Argument(metavar="ID")], state_dir: StateDir = None, as_json: AsJson = False
 ) -> None:
-    """Revoke a consent: it permits nothing from now on, and what waits under it fails."""
+    """Revoke a consent: it permits nothing from now on, and what waits or runs under it fails."""
     with told_errors(as_json), backend(_kept(state_dir), with_engines=False) as client:
         revoked = client.post(f"/v1/consents/{consent_id}/revoke")
         if as_json:

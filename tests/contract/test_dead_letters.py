@@ -53,7 +53,7 @@ def test_replay_sends_each_message_back_as_it_was(aws, queues):
     assert sorted(json.loads(message["Body"])["job_id"] for message in back) == sorted(f"job_{n}" for n in range(12))
     assert aws.received(dead) == []
     groups = {message.get("Attributes", {}).get("MessageGroupId") for message in back}
-    assert groups in ({f"tenant_{n}" for n in range(12)}, {None})  # the emulator may keep no group of standard queues
+    assert groups == {f"tenant_{n}" for n in range(12)}
 
 
 def test_replay_is_bounded(aws, queues):

@@ -20,7 +20,8 @@ from services.domain.consent import Consent, Likeness
 from services.domain.object_key import ObjectKey
 from services.domain.scope import Scope
 from services.usecases.delete_subject import delete_subject
-from services.usecases.register_consent import check_subject, register_consent, revoke_consent
+from services.usecases.register_consent import check_subject, register_consent
+from services.usecases.revoke_consent import revoke_consent
 
 router: Final = new_router()
 _MAX_USES: Final = 1000  # an answer has its limit, and a batch has 50,000 rows
@@ -108,8 +109,9 @@ def read(consent_id: ConsentId) -> Response[str]:
 @router.post(
     "/v1/consents/<consent_id>/revoke",
     summary="Revoke a consent",
-    description="It permits nothing from now on: avatars made under it are refused, jobs that wait fail with "
-    "`consent_revoked`. What was made before stays until it is deleted (`DELETE /v1/subjects/{subject}`).",
+    description="It permits nothing from now on: avatars made under it are refused, jobs that wait or run fail with "
+    "`consent_revoked` and cost nothing. What was made before stays until it is deleted "
+    "(`DELETE /v1/subjects/{subject}`).",
     operation_id="revokeConsent",
     openapi_extensions=needs(Scope.CREATE),
     tags=["consents"],
@@ -122,6 +124,8 @@ def revoke(consent_id: ConsentId) -> Response[str]:
         tenant_id=caller(router).id,
         actor=acting_key(router).id,
         consents=services.consents,
+        jobs=services.jobs,
+        objects=services.objects,
         audit=services.audit,
         clock=services.clock,
     )

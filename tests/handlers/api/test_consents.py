@@ -16,7 +16,7 @@ from services.domain.job import JobState
 from services.settings import Settings
 from services.usecases.check_consent import LikenessClaim, check_claim
 from services.usecases.register_consent import MAX_EVIDENCE_BYTES
-from tests.fakes.world import OTHER_TENANT, TENANT
+from tests.fakes.world import OTHER_TENANT, STARTS, TENANT
 from tests.handlers.api.gateway import Gateway
 
 PDF = b"%PDF-1.7 signed"
@@ -57,6 +57,14 @@ def with_right(way: str, body: dict, **right) -> dict:
 
 
 WAYS = ["avatar", "upload", "source_url"]
+
+
+def job_under(world, api, video, shown, consent_id: str, way: str) -> str:
+    """A job's id, its presenter taken by ``way`` under the consent."""
+    world.fetcher.answers[URL] = STARTS["image/png"] + b"..."
+    path, body = shown(way)
+    made = api.post(path, with_right(way, body, consent_id=consent_id)).body["id"]
+    return api.post("/v1/videos", {**video, "presenter": {"avatar_id": made}}).body["id"] if way == "avatar" else made
 
 
 def field(way: str) -> str:
@@ -280,15 +288,15 @@ def test_avatar_from_before_consents_needs_a_right_with_each_use(world, api, vid
 
 @pytest.mark.parametrize(("end", "code"), [("revoke", "consent_revoked"), ("expire", "consent_expired")])
 @pytest.mark.parametrize("step", ["prepare", "dispatch"])
-def test_job_that_waits_when_its_consent_ends_fails_by_name(world, api, shown, end, code, step):
+@pytest.mark.parametrize("way", WAYS)
+def test_job_that_waits_when_its_consent_ends_fails_by_name(world, api, video, shown, end, code, step, way):
     expires_at = (world.clock.now() + timedelta(hours=1)).isoformat()
     consent_id = api.post("/v1/consents", order(world, expires_at=expires_at)).body["id"]
-    path, body = shown("upload")
-    job_id = api.post(path, with_right("upload", body, consent_id=consent_id)).body["id"]
+    job_id = job_under(world, api, video, shown, consent_id, way)
     if step == "dispatch":
         world.prepare(job_id)
     if end == "revoke":
-        api.post(f"/v1/consents/{consent_id}/revoke")
+        world.consents.revoke(TENANT, consent_id, world.clock.now())  # as a revocation that has not seen this job
     else:
         world.clock.advance(3600)
     job = (world.prepare if step == "prepare" else world.dispatch)(job_id)
@@ -301,6 +309,46 @@ def test_job_under_a_consent_that_holds_runs(world, api, shown, consent_id):
     job_id = api.post(path, with_right("upload", body, consent_id=consent_id)).body["id"]
     world.prepare(job_id)
     assert world.dispatch(job_id).state is JobState.PROCESSING
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_attempt_that_runs_when_its_consent_is_revoked_is_stopped_and_costs_nothing(
+    world, api, video, shown, consent_id, way
+):
+    job_id = job_under(world, api, video, shown, consent_id, way)
+    world.prepare(job_id)
+    world.dispatch(job_id)
+    [request] = world.engine.started
+    api.post(f"/v1/consents/{consent_id}/revoke")
+    job = world.jobs.get(job_id)
+    assert (job.state, job.failure.code, job.failure.param) == (
+        JobState.FAILED,
+        "consent_revoked",
+        "presenter.consent_id",
+    )
+    assert world.objects.exists(request.cancel_key())
+    world.complete(world.answer(job))  # the engine had finished already
+    assert world.jobs.get(job_id) == job
+    assert world.bill() == []
+
+
+def test_revocation_leaves_other_jobs_as_they_are(world, api, video, shown, consent_id):
+    other_consent = api.post("/v1/consents", order(world, subject="model 4712")).body["id"]
+    other, done = (job_under(world, api, video, shown, one, "upload") for one in (other_consent, consent_id))
+    for job_id in (other, done):
+        world.prepare(job_id)
+        world.dispatch(job_id)
+    world.complete(world.answer(world.jobs.get(done)))
+    api.post(f"/v1/consents/{consent_id}/revoke")
+    assert world.jobs.get(other).state is JobState.PROCESSING
+    assert world.jobs.get(done).state is JobState.SUCCEEDED
+
+
+def test_revocation_that_was_interrupted_ends_the_rest_when_it_is_asked_again(world, api, video, shown, consent_id):
+    job_id = job_under(world, api, video, shown, consent_id, "upload")
+    world.consents.revoke(TENANT, consent_id, world.clock.now())  # and nothing after it
+    api.post(f"/v1/consents/{consent_id}/revoke")
+    assert world.jobs.get(job_id).failure.code == "consent_revoked"
 
 
 def test_second_revocation_changes_nothing(world, api, consent_id):

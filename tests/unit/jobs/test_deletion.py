@@ -204,7 +204,8 @@ class Tenancy:
         made.done = self.submit(Presenter(avatar_id=made.avatar))
         self.start(made.done)
         self.finish(made.done)
-        made.running = self.submit(Presenter(upload_id=self.upload(), consent_id=made.consent))
+        made.picture = self.upload()
+        made.running = self.submit(Presenter(upload_id=made.picture, consent_id=made.consent))
         self.start(made.running)
         made.waiting = self.submit(Presenter(avatar_id=made.avatar))
         made.other = self.submit(Presenter(avatar_id=made.drawn))
@@ -391,6 +392,11 @@ def test_deleted_subject_takes_along_what_shows_it_and_nothing_else(services):
         assert list(services.deliveries.list(job_id)) == []
     with pytest.raises(NotFound):
         services.avatars.get(tenancy.id, made.avatar)
+    with pytest.raises(NotFound):
+        services.uploads.get(tenancy.id, made.picture)  # with the file's name, which may be the person's
+    assert (
+        len(services.uploads.list(tenancy.id, limit=100).items) == 3
+    )  # of the drawn avatar, and Bob's evidence and avatar
     with pytest.raises(NotFound):
         services.consents.get(tenancy.id, made.consent)
     assert services.jobs.get(made.other).state is JobState.QUEUED
