@@ -172,6 +172,7 @@ class Workers:
             "SPOKESMODEL_WORK_QUEUE_URL": stack.outputs["WorkQueueUrl"],
             "SPOKESMODEL_ENGINE_QUEUE_URL": stack.outputs["EngineQueueUrl"],
             "SPOKESMODEL_ENGINE_ROLE_ARN": stack.outputs["EngineAttemptRoleArn"],
+            "SPOKESMODEL_SIGNING_KEY_ID": stack.outputs["SigningKeyArn"],
         }
         command = [sys.executable, "-m", "models.serving", "--work-queue", "--host", "127.0.0.1", "--port", "0"]
         command += ["--engines", engines, "--with-parent", "--scratch-dir", str(folder / "scratch")]

@@ -1,4 +1,4 @@
-"""The staged API function as Lambda runs it: cold, warm, too slow, and killed."""
+"""Staged functions as Lambda runs them: each one cold, with its recorded event; the API's warm, too slow and killed."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from services.usecases.manage_keys import create_tenant, issue_key
 from tests.cloud.runtime_emulator import RuntimeEmulator, binary
 from tests.cloud.stack import Stack, until
 from tests.emulator import ROOT
+from tests.handlers.test_template import FUNCTIONS
 
 EVENT = json.loads((ROOT / "events" / "ApiFunction.json").read_text(encoding="utf-8"))
 Start = Callable[..., RuntimeEmulator]
@@ -41,21 +42,20 @@ def request(method: str, path: str, *, key: str = "", query: str = "", prefer: s
 
 @pytest.fixture
 def start(stack: Stack, staged: Path, tmp_path: Path) -> Iterator[Start]:
-    """Starts the API function on the stack's tables, with the environment that the template gives it."""
+    """Starts a function on the stack's tables, with the environment that the template gives it."""
     if binary() is None:
         pytest.skip("the runtime interface emulator is not installed; `make tools` does it")
     running: list[RuntimeEmulator] = []
     functions = stack.emulator.client("lambda")
-    configuration = functions.get_function_configuration(FunctionName=stack.function_name("ApiFunction"))
 
-    def make(*, timeout_s: int = 28, **more: str) -> RuntimeEmulator:
-        environment = {**configuration["Environment"]["Variables"], **stack.emulator.environment, **more}
+    def make(name: str = "ApiFunction", *, timeout_s: int = 28) -> RuntimeEmulator:
+        configuration = functions.get_function_configuration(FunctionName=stack.function_name(name))
         function = RuntimeEmulator(
             staged,
             configuration["Handler"],
             log=tmp_path / f"function-{len(running)}.log",
             timeout_s=timeout_s,
-            environment=environment,
+            environment={**configuration["Environment"]["Variables"], **stack.emulator.environment},
         )
         running.append(function)
         return function
@@ -83,10 +83,20 @@ def test_cold_function_answers_and_a_warm_one_is_the_same_process(start: Start, 
     assert function.pid() == pid
 
 
-def test_recorded_event_is_refused_for_its_key(start: Start):
-    answer = start().call(EVENT)
-    assert answer["statusCode"] == 401
-    assert json.loads(answer["body"])["code"] == "api_key_unknown"
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_starts_cold_and_takes_its_recorded_event(start: Start, name: str):
+    """Records of jobs that are gone do not come again; the API knows no such key; the reaper finds what there is."""
+    event = json.loads((ROOT / "events" / f"{name}.json").read_text(encoding="utf-8"))
+    function = start(name, timeout_s=60)
+    assert function.pid() is None, "nothing runs before the first call"
+    answer = function.call(event)
+    if name == "ApiFunction":
+        assert (answer["statusCode"], json.loads(answer["body"])["code"]) == (401, "api_key_unknown"), answer
+    elif name == "ReaperFunction":
+        assert answer["num_reaped"] == 0, (answer, function.output()[-2000:])
+    else:
+        assert answer == {"batchItemFailures": []}, function.output()[-2000:]
+    assert "record failed" not in function.output()
 
 
 def _waiting_job(stack: Stack, key: str) -> str:

@@ -1,4 +1,4 @@
-"""The deployment guide's own two commands, ``sam build`` and ``sam deploy``, against the emulator."""
+"""The template as linters see it, and the guide's two commands, ``sam build`` and ``sam deploy``, on the emulator."""
 
 from __future__ import annotations
 
@@ -15,10 +15,35 @@ from tests.cloud.stack import PYTHON_VERSION, staged_folder
 from tests.emulator import PYTHON, ROOT, Emulator
 
 SAM = ROOT / ".tools" / "sam" / "bin" / "sam"
+CFN_LINT = SAM.with_name("cfn-lint")
+TEMPLATE = ROOT / "template.yaml"
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not (SAM.exists() and PYTHON.exists()), reason="SAM or the emulator is missing; `make tools`"),
 ]
+
+
+def linted(tmp_path: Path, text: str, *command: str | Path) -> subprocess.CompletedProcess[str]:
+    """What a linter says of a template. An account's name and region are of no account to it."""
+    (tmp_path / "template.yaml").write_text(text, encoding="utf-8")
+    environment = {**os.environ, "SAM_CLI_TELEMETRY": "0", "AWS_DEFAULT_REGION": "eu-central-1"}
+    return subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+
+
+def test_cfn_lint_finds_nothing(tmp_path: Path):
+    done = linted(tmp_path, TEMPLATE.read_text(encoding="utf-8"), CFN_LINT, "template.yaml")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_sam_validates_the_template_and_would_not_another(tmp_path: Path):
+    validate = (SAM, "validate", "--lint", "--region", "eu-central-1", "--template-file", "template.yaml")
+    text = TEMPLATE.read_text(encoding="utf-8")
+    done = linted(tmp_path, text, *validate)
+    assert done.returncode == 0, done.stdout + done.stderr
+    done = linted(tmp_path, text.replace("      Handler: lambdas.outbox.lambda_handler\n", ""), *validate)
+    assert done.returncode != 0
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ import pytest
 from standardwebhooks.webhooks import Webhook
 
 from models import weights
+from models.provenance.inspection import CredentialState, inspect_file
 from services.adapters.aws.clients import Clients
 from services.adapters.aws.dead_letters import SqsDeadLetters
 from services.adapters.aws.step_queue import queue_urls
@@ -31,11 +33,12 @@ from services.domain.ids import new_id
 from services.domain.job import Job, JobState
 from services.usecases.manage_keys import create_tenant, issue_key
 from services.usecases.submit_noop import submit_noop
-from tests.cloud.stack import Stack, Workers, until
+from tests.cloud.stack import NAME, Stack, Workers, until
 from tests.emulator import ROOT
 
 pytestmark = pytest.mark.slow
 SHORT = {"text": "Good morning.", "voice": {"voice_id": "en-us"}}
+BRIEF = {"product": "Aurora shoe", "benefits": ["weighs only 190 grams"], "language": "en-US", "duration_s": 4}
 SMALL = {"aspect": "1:1", "height_px": 256}
 
 
@@ -137,6 +140,16 @@ def job_of(stack: Stack, job_id: str) -> Job:
     return until(lambda: job if (job := jobs.get(job_id)).state.is_final else None, 120)
 
 
+def assert_signed_by_the_stacks_key(stack: Stack, film: bytes, path: Path) -> None:
+    """Intact, and by the key that only KMS has: the certificate in the film is for that one."""
+    path.write_bytes(film)
+    report = inspect_file(path)
+    assert report.is_verified
+    assert report.credentials.state is CredentialState.UNTRUSTED, "no authority vouches for a stack's own certificate"
+    public = stack.emulator.client("kms").get_public_key(KeyId=stack.outputs["SigningKeyArn"])["PublicKey"]
+    assert public in film
+
+
 def test_api_answers_through_the_gateway(stack: Stack):
     health = stack.call("GET", "/v1/health")
     assert (health.status, health.body["status"]) == (200, "ok")
@@ -147,7 +160,9 @@ def test_api_answers_through_the_gateway(stack: Stack):
     assert (nowhere.status, nowhere.body["code"]) == (404, "route_not_found")
 
 
-def test_brief_becomes_a_video_and_a_signed_webhook(client: Client, workers: Workers, receiver: Receiver):
+def test_brief_becomes_a_video_and_a_signed_webhook(
+    stack: Stack, client: Client, workers: Workers, receiver: Receiver, tmp_path: Path
+):
     """By uploaded portrait and signed link, to the film's bytes; the callback is signed and repeated until taken."""
     receiver.num_failures = 1
     picture = weights.path("avatar-vera").read_bytes()
@@ -158,7 +173,7 @@ def test_brief_becomes_a_video_and_a_signed_webhook(client: Client, workers: Wor
     assert httpx.request(link["method"], link["url"], headers=link["headers"], content=picture).status_code == 200
     order = {
         "presenter": {"upload_id": upload["id"], "synthetic": True},
-        "speech": SHORT,
+        "speech": {"brief": BRIEF, "voice": SHORT["voice"]},
         "frame": SMALL,
         "callback_url": receiver.url,
         "callback_id": "spring-42",
@@ -166,9 +181,13 @@ def test_brief_becomes_a_video_and_a_signed_webhook(client: Client, workers: Wor
     job = client.ended(f"/v1/jobs/{client.post('/v1/videos', order)['id']}")
     assert job["state"] == "succeeded", job["failure"]
     outputs = {output["name"]: output for output in job["result"]["outputs"]}
+    script = httpx.get(outputs["script"]["url"]).text
+    assert "Aurora shoe" in script
+    assert "190" in script
     film = httpx.get(outputs["video"]["url"]).content
     assert (len(film), hashlib.sha256(film).hexdigest()) == (outputs["video"]["size_bytes"], outputs["video"]["sha256"])
     assert film[4:8] == b"ftyp"
+    assert_signed_by_the_stacks_key(stack, film, tmp_path / "film.mp4")
     assert [total["num_jobs"] for total in client.bill()] == [1]
 
     until(lambda: len(receiver.heard) == 2)
@@ -248,28 +267,39 @@ def test_many_jobs_each_end_once_with_one_charge(stack: Stack, workers: Workers)
     assert [[total["num_jobs"] for total in client.bill()] for client in tenants] == [[10], [10]]
 
 
+@contextmanager
+def denied(stack: Stack, role: str, action: str) -> Iterator[None]:
+    """The function's role without a right, as after a bad release.
+
+    By IAM, which is asked at every call: with another configuration the function would be a new process, and one that
+    starts at that moment may keep the old configuration for as long as it lives.
+    """
+    iam = stack.emulator.client("iam")
+    found = stack.emulator.client("cloudformation").describe_stack_resource(StackName=NAME, LogicalResourceId=role)
+    name = found["StackResourceDetail"]["PhysicalResourceId"]
+    document = {"Version": "2012-10-17", "Statement": [{"Effect": "Deny", "Action": action, "Resource": "*"}]}
+    iam.put_role_policy(RoleName=name, PolicyName="denied", PolicyDocument=json.dumps(document))
+    try:
+        yield
+    finally:
+        iam.delete_role_policy(RoleName=name, PolicyName="denied")
+
+
 def test_answers_that_no_function_could_take_wait_as_dead_letters_and_are_replayed(stack: Stack, workers: Workers):
-    """A bad release of the function that hears the engine: messages end among the dead, count once when replayed."""
+    """The function that hears the engine may not read jobs: messages end among the dead, count once when replayed."""
     client = Client(stack, "Unlucky")
-    functions, sqs = stack.emulator.client("lambda"), stack.emulator.client("sqs")
-    name, queue = stack.function_name("CompleteFunction"), stack.queue_url("engine")
-    before = functions.get_function_configuration(FunctionName=name)["Environment"]
+    sqs, queue = stack.emulator.client("sqs"), stack.queue_url("engine")
     attributes = sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=["All"])["Attributes"]
     policy = json.loads(attributes["RedrivePolicy"])
-    hasty = {"VisibilityTimeout": "1", "RedrivePolicy": json.dumps({**policy, "maxReceiveCount": 2})}
-    sqs.set_queue_attributes(QueueUrl=queue, Attributes=hasty)
-    broken = {"Variables": {**before["Variables"], "SPOKESMODEL_INFERENCE": "nonsense"}}
-    functions.update_function_configuration(FunctionName=name, Environment=broken)
-    try:
-        job_id = client.noop()
-        until(lambda: stack.num_messages("engine-dead") >= 1, 180)
-        assert stack.services.jobs.get(job_id).state is JobState.PROCESSING
-    finally:
-        functions.update_function_configuration(FunctionName=name, Environment=before)
-        usual = {"VisibilityTimeout": attributes["VisibilityTimeout"], "RedrivePolicy": json.dumps(policy)}
-        sqs.set_queue_attributes(QueueUrl=queue, Attributes=usual)
+    hasty = {"RedrivePolicy": json.dumps({**policy, "maxReceiveCount": 2})}
     dead = SqsDeadLetters(Clients(), urls={**queue_urls(stack.settings), "engine": stack.settings.engine_queue_url})
-    assert {letter.item_id for letter in dead.list()} == {job_id}
+    with denied(stack, "CompleteRole", "dynamodb:GetItem"):
+        sqs.set_queue_attributes(QueueUrl=queue, Attributes=hasty)
+        job_id = client.noop()
+        until(lambda: job_id in {letter.item_id for letter in dead.list()}, 180)
+        until(lambda: stack.num_messages("engine") == 0)  # what the engine said of it is all there
+        sqs.set_queue_attributes(QueueUrl=queue, Attributes={"RedrivePolicy": json.dumps(policy)})
+        assert stack.services.jobs.get(job_id).state is JobState.PROCESSING
     assert dead.replay() >= 1
     assert job_of(stack, job_id).state is JobState.SUCCEEDED
     assert stack.num_messages("engine-dead") == 0
@@ -309,5 +339,5 @@ def test_functions_log_no_text_link_or_key(stack: Stack, client: Client):
         for page in logs.get_paginator("filter_log_events").paginate(logGroupName=group["logGroupName"]):
             text += "".join(event["message"] for event in page["events"])
     assert "job served" in text, "the functions' logs are there to be read"
-    for secret in (client.key, SHORT["text"], "X-Amz-Signature", client.tenant.webhook_secret):
+    for secret in (client.key, SHORT["text"], BRIEF["product"], "X-Amz-Signature", client.tenant.webhook_secret):
         assert secret not in text
