@@ -14,6 +14,7 @@ from services.domain.batch import Batch
 from services.domain.errors import InvalidRequest, NotFound
 from services.usecases.check_quota import check_job_quota
 from services.usecases.notify_batch import notify_batch
+from services.usecases.remove_batch import remove_batch
 from services.usecases.serve_batch import BatchServer
 
 
@@ -37,6 +38,16 @@ def server(ours: Services) -> BatchServer:
             settings=ours.settings,
         )
 
+    def remove(batch: Batch) -> bool:
+        return remove_batch(
+            batch,
+            batches=ours.batches,
+            objects=ours.objects,
+            deliveries=ours.deliveries,
+            clock=ours.clock,
+            settings=ours.settings,
+        )
+
     def check_quota(tenant_id: str) -> None:
         try:
             tenant = ours.tenants.get(tenant_id)
@@ -53,6 +64,7 @@ def server(ours: Services) -> BatchServer:
         settings=ours.settings,
         check_quota=check_quota,
         notify=notify,
+        remove=remove,
     )
 
 

@@ -31,6 +31,7 @@ class BatchStep(StrEnum):
     VALIDATE = "validate"
     FAN_OUT = "fan_out"  # submit the next rows, take in what has ended; of a canceled batch: end what still runs
     NOTIFY = "notify"  # final; the client's webhook is still to be delivered
+    DELETE = "delete"  # for its owner it is gone already; its rows and objects are being removed
     NONE = "none"
 
 
@@ -98,7 +99,8 @@ class Batch:
         file_key: The batch's own copy of the file.
         dry_run: Ends after validation; nothing is submitted.
         counts: Number of rows by state; exact once the batch is final.
-        estimate: Made with the validation; None when no row is valid.
+        num_checked: Rows of the file that have been checked and stored; the check goes on behind them.
+        estimate: Made with the validation, so of the rows checked so far; None when no row is valid.
         has_report: Whether the validation report has been written.
         retry_asked: The next pass makes failed rows pending again.
         is_in_pass: A pass has begun and not ended; when the next one finds it so, that pass died.
@@ -120,6 +122,7 @@ class Batch:
     step: BatchStep = BatchStep.VALIDATE
     step_tries: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
+    num_checked: int = 0
     estimate: BatchEstimate | None = None
     has_report: bool = False
     retry_asked: bool = False

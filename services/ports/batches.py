@@ -38,6 +38,10 @@ class BatchStore(Protocol):
         """Remove the batch and its rows; removing what is not there is no error."""
         ...
 
+    def delete_rows(self, batch_id: str, *, limit: int) -> int:
+        """Remove up to ``limit`` of the batch's rows; how many, so 0 once none is left."""
+        ...
+
     def list(self, tenant_id: str, *, cursor: str | None = None, limit: int = 50) -> Page[Batch]:
         """Newest first.
 
@@ -47,7 +51,12 @@ class BatchStore(Protocol):
         ...
 
     def claim(self, *, limit: int, lease_s: float, due_for_s: float = 0.0) -> Sequence[Batch]:
-        """Batches whose step has been due for ``due_for_s`` and is unclaimed; an expired claim counts as a try."""
+        """Batches whose step has been due for ``due_for_s`` and is unclaimed; an expired claim counts as a try.
+
+        Where claims are how batches come to be served, tenants take turns: the one whose last turn is longest ago
+        comes first, with the batch that has been due for longest. On AWS the queue is fair, and claims only find what
+        was left lying.
+        """
         ...
 
     def release(self, batch_id: str, *, delay_s: float) -> None:
@@ -65,7 +74,7 @@ class BatchStore(Protocol):
     def rows(
         self, batch_id: str, *, state: RowState | None = None, after: int = 0, limit: int = 100
     ) -> Sequence[BatchRow]:
-        """Rows in order of number, behind number ``after`` only; by ``state``, a write may show a moment later."""
+        """Rows in order of number, behind number ``after`` only."""
         ...
 
     def count_rows(self, batch_id: str) -> Mapping[RowState, int]:

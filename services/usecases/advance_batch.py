@@ -15,8 +15,7 @@ from typing import Final
 from services.domain.batch import Batch, BatchRow, BatchState, RowState
 from services.domain.engine import Failure
 from services.domain.errors import Conflict, NotFound, QuotaExceeded, SpokesmodelError
-from services.domain.ids import derived_id
-from services.domain.job import Job, JobState
+from services.domain.job import Job
 from services.ports.batches import BatchStore
 from services.ports.clock import Clock
 from services.ports.jobs import JobStore
@@ -24,15 +23,11 @@ from services.ports.objects import ObjectStore
 from services.settings import Settings
 from services.usecases.cancel_job import cancel_job
 from services.usecases.creation import Creation
+from services.usecases.row_states import again, ended, job_id_of, refused, with_job
 
 _CHUNK: Final = 25  # rows between two writes
 _LONGEST_WAIT_S: Final = 900.0  # a quota may be raised, or jobs canceled, before its time
 _CHUNK_OF_MARKS: Final = 500  # rows that are only marked
-_ENDS: Final = {
-    JobState.SUCCEEDED: RowState.SUCCEEDED,
-    JobState.FAILED: RowState.FAILED,
-    JobState.CANCELED: RowState.CANCELED,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +67,7 @@ class Advance:
         """Failed rows wait for another try; the pass after this one submits them."""
         moved: Counter[str] = Counter()
         for chunk in self._chunks(batch, RowState.FAILED):
-            self._put(moved, chunk, [_again(row) for row in chunk])
+            self._put(moved, chunk, [again(row) for row in chunk])
         return moved
 
     def run(self, batch: Batch) -> Pass:
@@ -94,7 +89,7 @@ class Advance:
         num_open = 0
         for rows in self._chunks(batch, RowState.SUBMITTED):
             found = self.jobs.get_many([row.job_id for row in rows if row.job_id is not None])
-            ended = []
+            over = []
             for row in rows:
                 job = found.get(row.job_id or "")
                 if cancel and job is not None and not job.state.is_final:
@@ -102,8 +97,8 @@ class Advance:
                 if job is not None and not job.state.is_final:
                     num_open += 1
                     continue
-                ended.append(_ended(row, job))
-            self._put(moved, [row for row in rows if row.number in {one.number for one in ended}], ended)
+                over.append(ended(row, job))
+            self._put(moved, [row for row in rows if row.number in {one.number for one in over}], over)
         return num_open
 
     def _submit(self, batch: Batch, room: int, moved: Counter[str]) -> tuple[int, float]:
@@ -120,7 +115,7 @@ class Advance:
                 self.check_quota(batch.tenant_id)
                 for row in rows[: max(0, room - num_submitted)]:
                     taken.append(
-                        _with_job(batch, row) if job_id_of(batch, row) in hidden else self._submitted(batch, row)
+                        with_job(batch, row) if job_id_of(batch, row) in hidden else self._submitted(batch, row)
                     )
                     num_submitted += taken[-1].state is RowState.SUBMITTED
             except QuotaExceeded as error:
@@ -146,18 +141,18 @@ class Advance:
             if error.retryable:
                 raise
             failure = Failure(code=error.code, detail=error.detail, param=error.param)
-            return replace(row, state=RowState.FAILED, tries=row.tries + 1, job_id=None, failure=failure)
+            return refused(row, failure)
         except Exception as error:  # a bug, met by one row of many: the others go on
             failure = Failure(code="row_not_submitted", detail=f"The row broke on our side ({type(error).__name__}).")
-            return replace(row, state=RowState.FAILED, tries=row.tries + 1, job_id=None, failure=failure)
-        return _with_job(batch, row)
+            return refused(row, failure)
+        return with_job(batch, row)
 
     def _cancel_pending(self, batch: Batch, moved: Counter[str]) -> None:
         """Pending rows end; one whose job a crash hid is taken for submitted, and its job canceled with the others."""
         for rows in self._chunks(batch, RowState.PENDING):
             hidden = self.jobs.get_many([job_id_of(batch, row) for row in rows])
             marked = [
-                _with_job(batch, row) if job_id_of(batch, row) in hidden else replace(row, state=RowState.CANCELED)
+                with_job(batch, row) if job_id_of(batch, row) in hidden else replace(row, state=RowState.CANCELED)
                 for row in rows
             ]
             self._put(moved, rows, marked)
@@ -179,23 +174,3 @@ class Advance:
         self.batches.put_rows(after)
         moved.subtract(row.state for row in before)
         moved.update(row.state for row in after)
-
-
-def job_id_of(batch: Batch, row: BatchRow) -> str:
-    """The id of the job of the row's next try."""
-    return derived_id("job", batch.created_at, (batch.id, row.number, row.tries + 1))
-
-
-def _with_job(batch: Batch, row: BatchRow) -> BatchRow:
-    return replace(row, state=RowState.SUBMITTED, tries=row.tries + 1, job_id=job_id_of(batch, row), failure=None)
-
-
-def _again(row: BatchRow) -> BatchRow:
-    return replace(row, state=RowState.PENDING, job_id=None, failure=None)
-
-
-def _ended(row: BatchRow, job: Job | None) -> BatchRow:
-    if job is None:
-        failure = Failure(code="job_deleted", detail="The row's job was deleted before the batch saw how it ended.")
-        return replace(row, state=RowState.FAILED, failure=failure)
-    return replace(row, state=_ENDS[job.state], failure=job.failure)

@@ -12,6 +12,8 @@ from services.domain.errors import ContentRejected
 CSV: Final = "text/csv"
 JSONL: Final = "application/jsonl"
 ID: Final = "id"  # the client's own name of a row
+MAX_COLUMNS: Final = 1_000  # far more than any kind of creation has fields
+MAX_RECORD: Final = 4 * 1024 * 1024  # characters of a row: beyond, it is not even taken apart
 
 
 class UnusableFile(ContentRejected):

@@ -10,12 +10,41 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
-from services.domain.batch import Batch, RowFault
+from services.domain.batch import Batch, RowFault, RowState
 from services.domain.cell import shown_cell
+from services.ports.batches import BatchStore
 from services.ports.objects import ObjectStore
+from services.usecases.batch_file import UnusableFile
 from services.usecases.batch_objects import REPORT_CSV, REPORT_JSON, answer_key
 
 COLUMNS: Final = ("row", "id", "column", "code", "reason")
+
+
+_CHUNK: Final = 200
+
+
+def write_report(
+    batch: Batch,
+    refusal: UnusableFile | None,
+    *,
+    num_rows: int,
+    num_invalid: int,
+    batches: BatchStore,
+    objects: ObjectStore,
+) -> None:
+    """Write the report on all rows that are stored, in order, and on the file itself when it is refused."""
+    with BatchReport() as report:
+        after = 0
+        while num_invalid and (rows := batches.rows(batch.id, state=RowState.INVALID, after=after, limit=_CHUNK)):
+            for row in rows:
+                for fault in row.faults:
+                    report.add(row.number, row.external_id, fault)
+            after = rows[-1].number
+        if refusal is not None:
+            whole = RowFault(column=None, code=refusal.code, detail=refusal.detail)
+            for fault in refusal.faults or (whole,):
+                report.add(0, None, fault)
+        report.store(batch, num_rows=num_rows, num_invalid=num_invalid, objects=objects)
 
 
 class BatchReport:

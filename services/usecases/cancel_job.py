@@ -9,7 +9,7 @@ from services.ports.clock import Clock
 from services.ports.jobs import JobStore
 from services.ports.objects import ObjectStore
 from services.usecases.get_job import get_job
-from services.usecases.revise_job import revise_job
+from services.usecases.revise import revise
 from services.usecases.stop_attempt import stop_attempt
 
 
@@ -36,4 +36,4 @@ def cancel_job(job_id: str, *, tenant_id: str, jobs: JobStore, objects: ObjectSt
             stop_attempt(job, job.attempt, objects=objects)
         return finish(job, JobState.CANCELED, now=clock.now())
 
-    return revise_job(job.id, cancel, jobs=jobs)
+    return revise(job.id, cancel, get=jobs.get, save=jobs.save)

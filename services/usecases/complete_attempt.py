@@ -16,7 +16,7 @@ from services.ports.objects import ObjectStore
 from services.ports.usage import UsageStore
 from services.settings import Settings
 from services.usecases.record_usage import record_usage
-from services.usecases.revise_job import revise_job
+from services.usecases.revise import revise
 
 
 def complete_attempt(
@@ -41,10 +41,11 @@ def complete_attempt(
     try:
         job = jobs.get(answer.job_id)
         failure = _fault(answer, job, objects) if _is_awaited(job, answer) else None
-        job = revise_job(
+        job = revise(
             answer.job_id,
             lambda job: _ended(job, answer, failure, clock, settings, prices) if _is_awaited(job, answer) else None,
-            jobs=jobs,
+            get=jobs.get,
+            save=jobs.save,
         )
     except NotFound as error:
         if error.code != "job_not_found":

@@ -1,4 +1,4 @@
-"""What its owner does to a batch under way: pause, resume, cancel, retry, delete."""
+"""What its owner does to a batch: list, find, pause, resume, cancel, retry, delete."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from services.domain.batch import Batch, BatchState, BatchStep, RowState
 from services.domain.errors import Conflict, NotFound
 from services.ports.batches import BatchStore
 from services.ports.clock import Clock
-from services.ports.objects import ObjectStore
-from services.ports.webhooks import DeliveryLog
-from services.usecases.revise_batch import revise_batch
+from services.ports.jobs import Page
+from services.usecases.revise import revise
 
 
 def get_batch(batch_id: str, *, tenant_id: str, batches: BatchStore) -> Batch:
@@ -21,9 +20,23 @@ def get_batch(batch_id: str, *, tenant_id: str, batches: BatchStore) -> Batch:
         NotFound: ``batch_not_found``, for another tenant's too.
     """
     batch = batches.get(batch_id)
-    if batch.tenant_id != tenant_id:
-        raise NotFound(f"There is no batch {batch_id}.", code="batch_not_found")
+    if batch.tenant_id != tenant_id or batch.step is BatchStep.DELETE:
+        raise _not_found(batch_id)
     return batch
+
+
+def list_batches(tenant_id: str, *, cursor: str | None, limit: int, batches: BatchStore) -> Page[Batch]:
+    """Newest first, without those that are being removed; a slice may be short of ``limit``, empty only at the end.
+
+    Raises:
+        InvalidRequest: ``malformed_cursor``.
+    """
+    while True:
+        page = batches.list(tenant_id, cursor=cursor, limit=limit)
+        kept = tuple(batch for batch in page.items if batch.step is not BatchStep.DELETE)
+        if kept or page.cursor is None:
+            return Page(items=kept, cursor=page.cursor)
+        cursor = page.cursor
 
 
 def pause_batch(batch_id: str, *, tenant_id: str, batches: BatchStore, clock: Clock) -> Batch:
@@ -65,6 +78,8 @@ def resume_batch(batch_id: str, *, tenant_id: str, batches: BatchStore, clock: C
 def cancel_batch(batch_id: str, *, tenant_id: str, batches: BatchStore, clock: Clock) -> Batch:
     """The batch, canceled at once; its rows end with the next pass, and their jobs with them. Ended rows stay.
 
+    A file that has not been read is not read any more; of one half read there are the rows that were.
+
     Raises:
         NotFound: ``batch_not_found``.
         Conflict: ``batch_is_final``, when it succeeded or failed.
@@ -74,11 +89,7 @@ def cancel_batch(batch_id: str, *, tenant_id: str, batches: BatchStore, clock: C
         if batch.state is BatchState.CANCELED:
             return None
         _refuse_final(batch)
-        canceled = replace(batch, state=BatchState.CANCELED, retry_asked=False)
-        # Before its file was read there are no rows to end, but their number is worth knowing: it is read all the same.
-        return (
-            replace(canceled, updated_at=clock.now()) if batch.step is BatchStep.VALIDATE else _at_once(canceled, clock)
-        )
+        return _at_once(replace(batch, state=BatchState.CANCELED, retry_asked=False), clock)
 
     return _revise(batch_id, tenant_id, cancel, batches)
 
@@ -107,28 +118,29 @@ def retry_batch(batch_id: str, *, tenant_id: str, batches: BatchStore, clock: Cl
     return _revise(batch_id, tenant_id, retry, batches)
 
 
-def delete_batch(
-    batch_id: str, *, tenant_id: str, batches: BatchStore, objects: ObjectStore, deliveries: DeliveryLog
-) -> None:
-    """Remove a batch that has ended, with its file, rows, report and result tables. Its jobs stay: they are jobs.
+def delete_batch(batch_id: str, *, tenant_id: str, batches: BatchStore, clock: Clock) -> None:
+    """From now on there is no such batch; file, rows, report and tables are removed soon after (``remove_batch``).
+
+    Its jobs stay: they are jobs.
 
     Raises:
         NotFound: ``batch_not_found``.
         Conflict: ``batch_active``.
     """
-    batch = get_batch(batch_id, tenant_id=tenant_id, batches=batches)
-    if batch.finished_at is None:
-        raise Conflict(f"Batch {batch.id} has not ended; cancel it before deleting it.", code="batch_active")
-    objects.delete_owner(tenant_id, batch.id)
-    deliveries.forget(batch.id)
-    batches.delete(batch.id)
+
+    def mark(batch: Batch) -> Batch:
+        if batch.finished_at is None:
+            raise Conflict(f"Batch {batch.id} has not ended; cancel it before deleting it.", code="batch_active")
+        return _at_once(batch, clock, step=BatchStep.DELETE)
+
+    _revise(batch_id, tenant_id, mark, batches)
 
 
-def _at_once(batch: Batch, clock: Clock) -> Batch:
-    """``batch`` with its fan-out due now; a pass under way keeps it to its end, and sees the change there."""
+def _at_once(batch: Batch, clock: Clock, *, step: BatchStep = BatchStep.FAN_OUT) -> Batch:
+    """``batch`` with ``step`` due now; what is under way keeps it to its end, and sees the change there."""
     now = clock.now()
     available_at = batch.available_at if batch.is_in_pass else now
-    return replace(batch, step=BatchStep.FAN_OUT, step_tries=0, updated_at=now, available_at=available_at)
+    return replace(batch, step=step, step_tries=0, updated_at=now, available_at=available_at)
 
 
 def _refuse_final(batch: Batch) -> None:
@@ -136,6 +148,16 @@ def _refuse_final(batch: Batch) -> None:
         raise Conflict(f"Batch {batch.id} has {batch.state} already.", code="batch_is_final")
 
 
+def _not_found(batch_id: str) -> NotFound:
+    return NotFound(f"There is no batch {batch_id}.", code="batch_not_found")
+
+
 def _revise(batch_id: str, tenant_id: str, change: Callable[[Batch], Batch | None], batches: BatchStore) -> Batch:
-    get_batch(batch_id, tenant_id=tenant_id, batches=batches)
-    return revise_batch(batch_id, change, batches=batches)
+    """The batch after ``change``, if it is the tenant's; looked at again before each try."""
+
+    def own(batch: Batch) -> Batch | None:
+        if batch.tenant_id != tenant_id or batch.step is BatchStep.DELETE:
+            raise _not_found(batch_id)
+        return change(batch)
+
+    return revise(batch_id, own, get=batches.get, save=batches.save)

@@ -19,6 +19,8 @@ from services.usecases.batch_file import ID
 
 Values = Mapping[str, Any]
 _FILE_ENDING: Final = "file"
+_MAX_HINTS: Final = 10  # of a header: looking for near names takes long, and a wrong delimiter makes all names wrong
+_MAX_HINTED: Final = 100  # characters
 
 
 class Submit(Protocol):
@@ -53,14 +55,20 @@ class Creation:
 
     def header_faults(self, names: Sequence[str]) -> tuple[RowFault, ...]:
         """What is wrong with the column names of a table."""
-        found = []
-        for position, name in enumerate(names):
-            if name in names[:position] and name:
-                found.append(
-                    RowFault(column=name, code="duplicate_column", detail=f"The column {name!r} stands twice.")
-                )
-            elif name and name != ID and self.types_of(name) is None:
-                found.append(RowFault(column=name, code="unknown_column", detail=self._unknown(name)))
+        found: list[RowFault] = []
+        seen: set[str] = set()
+        num_unknown = 0
+        for name in filter(None, names):
+            shown = name if len(name) <= _MAX_HINTED else f"{name[:_MAX_HINTED]}…"
+            if name in seen:
+                detail = f"The column {shown!r} stands twice."
+                found.append(RowFault(column=shown, code="duplicate_column", detail=detail))
+            elif name != ID and self.types_of(name) is None:
+                num_unknown += 1
+                hint = self._hint(name) if num_unknown <= _MAX_HINTS and name == shown else ""
+                detail = hint or f"There is no column {shown!r}."
+                found.append(RowFault(column=shown, code="unknown_column", detail=detail))
+            seen.add(name)
         if not any(names):
             found.append(RowFault(column=None, code="unnamed_column", detail="The header names no column."))
         return tuple(found)
@@ -111,7 +119,8 @@ class Creation:
         parent, _, word = column.rpartition(".")
         return [*parent.split("."), word]
 
-    def _unknown(self, name: str) -> str:
+    def _hint(self, name: str) -> str:
+        """What is wrong with an unknown column, and what may have been meant; empty when that cannot be told."""
         inside = [column for column in self.columns if column.startswith(f"{name}.")]
         if inside:
             return f"{name!r} holds fields and is no column itself; name them, such as {inside[0]!r}."
@@ -120,5 +129,4 @@ class Creation:
             if upload in self.columns:
                 return f"{name!r} is for the command line, which sends files; over REST name an upload in {upload!r}."
         near = get_close_matches(name, [ID, *self.columns], n=3, cutoff=0.5)
-        hint = f" Near ones: {', '.join(near)}." if near else ""
-        return f"There is no column {name!r}.{hint}"
+        return f"There is no column {name!r}. Near ones: {', '.join(near)}." if near else ""

@@ -14,7 +14,7 @@ from services.ports.objects import ObjectStore
 from services.ports.tenants import TenantStore
 from services.ports.webhooks import Delivery, DeliveryLog, WebhookSender
 from services.settings import Settings
-from services.usecases.revise_job import revise_job
+from services.usecases.revise import revise
 from services.usecases.send_event import Event, send_event
 from services.usecases.view_job import view_job
 
@@ -65,7 +65,7 @@ def deliver_webhook(
         return replace(job, step_tries=num_tries, available_at=now + timedelta(seconds=webhook_delay_s(num_tries)))
 
     try:
-        return revise_job(job_id, tried, jobs=jobs)
+        return revise(job_id, tried, get=jobs.get, save=jobs.save)
     except NotFound:
         return None
 

@@ -17,7 +17,7 @@ from services.ports.tenants import TenantStore
 from services.settings import Settings
 from services.usecases.check_consent import check_still_allowed
 from services.usecases.claim_step import max_outstanding
-from services.usecases.revise_job import revise_job
+from services.usecases.revise import revise
 from services.usecases.stop_attempt import stop_attempt
 
 
@@ -90,4 +90,6 @@ def dispatch_attempt(
 
 def _revise(job: Job, changed: Job, jobs: JobStore) -> Job:
     """Save ``changed`` unless the row moved on since ``job`` was read."""
-    return revise_job(job.id, lambda present: changed if present.version == job.version else None, jobs=jobs)
+    return revise(
+        job.id, lambda present: changed if present.version == job.version else None, get=jobs.get, save=jobs.save
+    )

@@ -12,7 +12,7 @@ from services.ports.clock import Clock
 from services.ports.jobs import JobStore
 from services.ports.tenants import TenantStore
 from services.usecases.replay_job import GIVEN_UP
-from services.usecases.revise_job import revise_job
+from services.usecases.revise import revise
 
 MANY_TRIES: Final = 3
 _SERVED: Final = (JobStep.PREPARE, JobStep.DISPATCH)
@@ -36,7 +36,7 @@ def serve_now(job_id: str, *, jobs: JobStore, clock: Clock) -> Job:
             return None
         return replace(job, step_tries=0, available_at=clock.now(), updated_at=clock.now())
 
-    return revise_job(job_id, due, jobs=jobs)
+    return revise(job_id, due, get=jobs.get, save=jobs.save)
 
 
 def _stuck(jobs: JobStore, tenants: TenantStore) -> Iterator[Job]:

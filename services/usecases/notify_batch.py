@@ -13,7 +13,7 @@ from services.ports.objects import ObjectStore
 from services.ports.tenants import TenantStore
 from services.ports.webhooks import DeliveryLog, WebhookSender
 from services.settings import Settings
-from services.usecases.revise_batch import revise_batch
+from services.usecases.revise import revise
 from services.usecases.send_event import Event, send_event
 from services.usecases.view_batch import view_batch
 
@@ -63,4 +63,4 @@ def notify_batch(
             return replace(present, step=BatchStep.NONE)
         return replace(present, available_at=now + timedelta(seconds=webhook_delay_s(num_tries)))
 
-    return revise_batch(batch.id, tried, batches=batches)
+    return revise(batch.id, tried, get=batches.get, save=batches.save)

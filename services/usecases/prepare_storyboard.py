@@ -27,7 +27,7 @@ from services.usecases.check_consent import check_still_allowed
 from services.usecases.copy_inputs import copy_background, copy_presenter
 from services.usecases.fetch_source import reader_for
 from services.usecases.prepare_speech import prepare_speech
-from services.usecases.revise_job import revise_job
+from services.usecases.revise import revise
 from services.usecases.work_key import work_key
 
 _MEDIA_TYPE: Final = "application/json"
@@ -102,7 +102,7 @@ def prepare_storyboard(
         def fail(job: Job) -> Job | None:
             return finish(job, JobState.FAILED, now=clock.now(), failure=failure) if _is_due(job) else None
 
-        return revise_job(job_id, fail, jobs=jobs)
+        return revise(job_id, fail, get=jobs.get, save=jobs.save)
 
     def ready(job: Job) -> Job | None:
         if not _is_due(job):
@@ -112,7 +112,7 @@ def prepare_storyboard(
             progress=Progress(stage="prepared"),
         )
 
-    return revise_job(job_id, ready, jobs=jobs)
+    return revise(job_id, ready, get=jobs.get, save=jobs.save)
 
 
 def _is_due(job: Job) -> bool:

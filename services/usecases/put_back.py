@@ -10,7 +10,7 @@ from services.domain.job import Job, JobStep
 from services.domain.retry import backoff_s
 from services.ports.clock import Clock
 from services.ports.jobs import JobStore
-from services.usecases.revise_job import revise_job
+from services.usecases.revise import revise
 
 _LONGEST_S: Final = 300.0  # so that the tries of a job last through an hour without the service that it needs
 
@@ -30,4 +30,4 @@ def put_back(job_id: str, step: JobStep, *, jobs: JobStore, clock: Clock) -> Job
         delay_s = backoff_s(job.step_tries + 1, longest_s=_LONGEST_S)
         return replace(job, step_tries=job.step_tries + 1, available_at=clock.now() + timedelta(seconds=delay_s))
 
-    return revise_job(job_id, tried, jobs=jobs)
+    return revise(job_id, tried, get=jobs.get, save=jobs.save)

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any, Final, TextIO
 
 from services.domain.batch import RowFault
-from services.usecases.batch_file import JSONL, RawRow, UnusableFile
+from services.usecases.batch_file import JSONL, MAX_RECORD, RawRow, UnusableFile
 from services.usecases.read_table import CheckHeader, read_table
 
 _MAX_DEPTH: Final = 20
+_MAX_BLANKS: Final = 1 << 20  # on end: as many as a spreadsheet has rows
 _BOMS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -38,7 +39,8 @@ def read_rows(path: Path, media_type: str, *, max_row_bytes: int, check_header: 
         check_header: What is wrong with a CSV's column names.
 
     Raises:
-        UnusableFile: ``empty_file``, ``unsupported_media``, ``not_utf8``, ``broken_quotes``, ``unusable_header``.
+        UnusableFile: ``empty_file``, ``unsupported_media``, ``not_utf8``, ``broken_quotes``, ``unusable_header``,
+            ``too_many_columns``, ``too_many_rows``, ``row_too_large``.
     """
     with _open(path) as file:
         try:
@@ -71,14 +73,15 @@ def _open(path: Path) -> TextIO:
 
 def _without_trailing_blanks(rows: Iterable[tuple[int, RawRow | None]], max_row_bytes: int) -> Iterator[RawRow]:
     """The rows with blank ones told as faults, except at the end, where spreadsheets leave them."""
-    blanks: list[int] = []
+    last = 0  # the row that was not blank
     for number, row in rows:
         if row is None:
-            blanks.append(number)
+            if number - last > _MAX_BLANKS:
+                raise UnusableFile(f"The file has more than {_MAX_BLANKS} empty rows on end.", code="too_many_rows")
             continue
-        for blank in blanks:
+        for blank in range(last + 1, number):
             yield RawRow(number=blank, faults=(RowFault(column=None, code="empty_row", detail="The row is empty."),))
-        blanks.clear()
+        last = number
         yield _checked(row, max_row_bytes)
 
 
@@ -118,6 +121,10 @@ def _jsonl(file: TextIO) -> Iterator[tuple[int, RawRow | None]]:
     for number, line in enumerate(file, 1):
         if not line.strip():
             yield number, None
+            continue
+        if len(line) > MAX_RECORD:
+            detail = f"The row has more than {MAX_RECORD} characters."
+            yield number, RawRow(number=number, faults=(RowFault(column=None, code="row_too_large", detail=detail),))
             continue
         try:
             value = json.loads(line, parse_constant=_refuse, object_pairs_hook=_unique)

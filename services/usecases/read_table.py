@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, TextIO
 
 from services.domain.batch import RowFault
-from services.usecases.batch_file import RawRow, UnusableFile
+from services.usecases.batch_file import MAX_COLUMNS, MAX_RECORD, RawRow, UnusableFile
 
 CheckHeader = Callable[[list[str]], tuple[RowFault, ...]]
 
@@ -18,12 +18,17 @@ def read_table(file: TextIO, check_header: CheckHeader) -> Iterator[tuple[int, R
     """Rows by number, None for blank ones; columns by the header.
 
     Raises:
-        UnusableFile: ``broken_quotes``, ``unusable_header``.
+        UnusableFile: ``broken_quotes``, ``unusable_header``, ``too_many_columns``, ``row_too_large``.
     """
     record: list[str] = []  # the lines of the row that is being read, to find the cell of a broken quote
 
     def lines() -> Iterator[str]:
+        length = 0
         for line in file:
+            length = len(line) + (length if record else 0)
+            if length > MAX_RECORD:
+                detail = f"A row has more than {MAX_RECORD} characters; perhaps its line ends are missing."
+                raise UnusableFile(detail, code="row_too_large")
             record.append(line)
             yield line
 
@@ -62,6 +67,9 @@ def _header(reader: Iterator[list[str]], check: CheckHeader) -> list[str]:
         raise UnusableFile("The header's quotes are broken.", code="broken_quotes") from error
     while columns and not columns[-1]:  # delimiters at the line's end
         columns.pop()
+    if len(columns) > MAX_COLUMNS:
+        detail = f"The header has {len(columns)} columns; at most {MAX_COLUMNS} can be used."
+        raise UnusableFile(detail, code="too_many_columns")
     faults = check(columns)
     if faults:
         more = f" ({len(faults)} faults in all)" if len(faults) > 1 else ""

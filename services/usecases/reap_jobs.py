@@ -11,7 +11,7 @@ from services.ports.clock import Clock
 from services.ports.jobs import JobStore
 from services.ports.objects import ObjectStore
 from services.settings import Settings
-from services.usecases.revise_job import revise_job
+from services.usecases.revise import revise
 from services.usecases.stop_attempt import stop_attempt
 
 
@@ -39,5 +39,5 @@ def reap_jobs(
             )
             return fail_or_retry(job, failure, now=now, max_attempts=settings.max_attempts)
 
-        reaped.append(revise_job(overdue.id, give_up, jobs=jobs))
+        reaped.append(revise(overdue.id, give_up, get=jobs.get, save=jobs.save))
     return reaped

@@ -9,7 +9,7 @@ from services.domain.errors import NotFound
 from services.domain.job import Job, JobStep, Progress
 from services.ports.clock import Clock
 from services.ports.jobs import JobStore
-from services.usecases.revise_job import revise_job
+from services.usecases.revise import revise
 
 
 def record_progress(event: EngineEvent, *, jobs: JobStore, clock: Clock) -> None:
@@ -23,6 +23,6 @@ def record_progress(event: EngineEvent, *, jobs: JobStore, clock: Clock) -> None
         return replace(job, progress=progress, updated_at=clock.now())
 
     try:
-        revise_job(event.job_id, advance, jobs=jobs)
+        revise(event.job_id, advance, get=jobs.get, save=jobs.save)
     except NotFound:
         return

@@ -13,7 +13,7 @@ from services.ports.clock import Clock
 from services.ports.jobs import JobStore
 from services.ports.objects import ObjectStore
 from services.usecases.record_act import OPERATOR, record_act
-from services.usecases.revise_job import revise_job
+from services.usecases.revise import revise
 
 # Given up by us, whatever the content: what prepares or dispatches was broken for as long as it was tried.
 GIVEN_UP: Final = ("prepare_failed", "dispatch_failed")
@@ -41,7 +41,7 @@ def replay_job(
         return reopen(job, step=_step(job, objects), now=clock.now())
 
     before = jobs.get(job_id)
-    after = revise_job(job_id, reopened, jobs=jobs)
+    after = revise(job_id, reopened, get=jobs.get, save=jobs.save)
     failure = "" if before.failure is None else before.failure.code
     details = {"failure": failure, "attempt": str(before.attempt)}
     record_act(

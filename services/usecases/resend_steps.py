@@ -19,7 +19,7 @@ from services.ports.step_queue import StepQueue
 from services.ports.webhooks import Delivery, DeliveryLog
 from services.settings import Settings
 from services.usecases.deliver_webhook import event_id
-from services.usecases.revise_job import revise_job
+from services.usecases.revise import revise
 
 R = TypeVar("R", Job, Batch)
 
@@ -91,4 +91,4 @@ def _give_up(job: Job, *, jobs: JobStore, deliveries: DeliveryLog, clock: Clock)
         failure = Failure(code="prepare_failed", detail=reason)
         return finish(present, JobState.FAILED, now=now, failure=failure)
 
-    revise_job(job.id, over, jobs=jobs)
+    revise(job.id, over, get=jobs.get, save=jobs.save)

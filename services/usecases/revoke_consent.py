@@ -15,7 +15,7 @@ from services.ports.consents import ConsentStore
 from services.ports.jobs import JobStore
 from services.ports.objects import ObjectStore
 from services.usecases.record_act import record_act
-from services.usecases.revise_job import revise_job
+from services.usecases.revise import revise
 from services.usecases.stop_attempt import stop_attempt
 
 _AT_ONCE: Final = 100
@@ -64,7 +64,7 @@ def _end(job_id: str, consent_id: str, *, jobs: JobStore, objects: ObjectStore, 
         return finish(job, JobState.FAILED, now=clock.now(), failure=failure)
 
     try:
-        revise_job(job_id, fail, jobs=jobs)
+        revise(job_id, fail, get=jobs.get, save=jobs.save)
     except NotFound as error:  # deleted meanwhile
         if error.code != "job_not_found":
             raise

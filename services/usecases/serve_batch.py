@@ -1,4 +1,4 @@
-"""Serve whatever a batch waits for: validation, a pass of its fan-out, its webhook."""
+"""Serve whatever a batch waits for: a slice of its check, a pass of its fan-out, its webhook, its removal."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
-from services.domain.batch import Batch, BatchState, BatchStep, RowState
-from services.domain.engine import EngineKind, Failure
+from services.domain.batch import Batch, BatchStep
+from services.domain.engine import EngineKind
 from services.domain.errors import Conflict, NotFound
 from services.domain.retry import backoff_s
 from services.ports.batches import BatchStore
@@ -19,7 +19,8 @@ from services.ports.objects import ObjectStore
 from services.settings import Settings
 from services.usecases.advance_batch import Advance
 from services.usecases.creation import Creation
-from services.usecases.revise_batch import revise_batch
+from services.usecases.revise import revise
+from services.usecases.settle_batch import after_check, after_failed_check, after_pass, put
 from services.usecases.validate_batch import validate_batch
 
 # How long one step may take before another process takes it over: longer than the function's timeout.
@@ -34,6 +35,7 @@ class BatchServer:
         creations: Makes what is known of a kind, anew for each step, so that what it remembers does not outlive it.
         check_quota: Raises ``QuotaExceeded`` while a tenant may have no further job.
         notify: One try to deliver a final batch's webhook; the batch as it is then.
+        remove: Removes some of what a deleted batch holds; whether all is gone.
     """
 
     creations: Mapping[EngineKind, Callable[[], Creation]]
@@ -44,6 +46,7 @@ class BatchServer:
     settings: Settings
     check_quota: Callable[[str], None]
     notify: Callable[[Batch], Batch]
+    remove: Callable[[Batch], bool]
 
     def serve(self, batch_id: str) -> Batch | None:
         """The batch after its step; as it is, when the step is not due (any more); None when it has been deleted.
@@ -80,14 +83,38 @@ class BatchServer:
             self._put_back(taken)
             raise
 
-    def _serve(self, batch: Batch, was_cut_off: bool) -> Batch:
-        if batch.step is BatchStep.NOTIFY:
-            return self.notify(batch)
-        creation = self.creations[batch.kind]()
-        if batch.step is BatchStep.VALIDATE:
-            return self._validate(batch, creation)
+    def _serve(self, batch: Batch, was_cut_off: bool) -> Batch | None:
+        match batch.step:
+            case BatchStep.DELETE:
+                if self.remove(batch):
+                    return None
+                return self._revise(batch, lambda present: put(present, step=BatchStep.DELETE, now=self.clock.now()))
+            case BatchStep.NOTIFY:
+                return self.notify(batch)
+            case BatchStep.VALIDATE:
+                return self._validate(batch)
+            case _:
+                return self._advance(batch, was_cut_off)
+
+    def _validate(self, batch: Batch) -> Batch:
+        num_tries = batch.step_tries
+        if num_tries >= self.settings.max_step_tries:
+            return self._revise(
+                batch, lambda present: after_failed_check(present, num_tries=num_tries, now=self.clock.now())
+            )
+        checked = validate_batch(
+            batch,
+            creation=self.creations[batch.kind](),
+            batches=self.batches,
+            objects=self.objects,
+            clock=self.clock,
+            settings=self.settings,
+        )
+        return self._revise(batch, lambda present: after_check(present, checked, now=self.clock.now()))
+
+    def _advance(self, batch: Batch, was_cut_off: bool) -> Batch:
         advance = Advance(
-            creation=creation,
+            creation=self.creations[batch.kind](),
             check_quota=self.check_quota,
             batches=self.batches,
             jobs=self.jobs,
@@ -100,71 +127,11 @@ class BatchServer:
             moved = advance.make_pending(batch)
             batch = self._revise(batch, lambda present: replace(present, retry_asked=False))
         done = advance.run(batch)
-        moved.update(done.moved)
+        done.moved.update(moved)
         exact = self.batches.count_rows(batch.id) if done.is_over or was_cut_off else None
-
-        def passed(present: Batch) -> Batch:
-            counts = {state: present.counts.get(state, 0) + moved[state] for state in RowState}
-            if exact is not None:
-                counts = {state: exact.get(state, 0) for state in RowState}
-            present = replace(present, counts={str(state): number for state, number in counts.items() if number})
-            is_over = exact is not None and not counts[RowState.PENDING] and not counts[RowState.SUBMITTED]
-            if is_over and not present.retry_asked:
-                return self._finished(present)
-            rests = present.state is BatchState.PAUSED and not done.num_open and not present.retry_asked
-            # What was asked for meanwhile is served at once.
-            is_asked = present.retry_asked or present.state is not batch.state
-            return self._put(
-                present,
-                step=BatchStep.NONE if rests else BatchStep.FAN_OUT,
-                wait_s=0.0 if is_asked else done.wait_s,
-            )
-
-        return self._revise(batch, passed)
-
-    def _validate(self, batch: Batch, creation: Creation) -> Batch:
-        if batch.step_tries >= self.settings.max_step_tries:
-            detail = f"The file could not be checked in {batch.step_tries} tries."
-            failure = Failure(code="validation_failed", detail=detail)
-            return self._revise(
-                batch, lambda present: self._finished(replace(present, state=BatchState.FAILED, failure=failure))
-            )
-        checked = validate_batch(
-            batch, creation=creation, batches=self.batches, objects=self.objects, settings=self.settings
-        )
-
-        def validated(present: Batch) -> Batch:
-            present = replace(
-                present,
-                counts=checked.counts,
-                estimate=checked.estimate,
-                has_report=True,
-                failure=checked.failure,
-            )
-            if present.state is BatchState.CANCELED:
-                return self._put(present, step=BatchStep.FAN_OUT)
-            if checked.step is BatchStep.NONE:
-                return self._finished(replace(present, state=checked.state))
-            state = BatchState.PAUSED if present.state is BatchState.PAUSED else BatchState.PROCESSING
-            return self._put(replace(present, state=state), step=BatchStep.FAN_OUT)
-
-        return self._revise(batch, validated)
-
-    def _finished(self, batch: Batch) -> Batch:
-        now = self.clock.now()
-        state = batch.state if batch.state.is_final else BatchState.SUCCEEDED
-        step = BatchStep.NONE if batch.callback_url is None else BatchStep.NOTIFY
-        return self._put(replace(batch, state=state, finished_at=now), step=step)
-
-    def _put(self, batch: Batch, *, step: BatchStep, wait_s: float = 0.0) -> Batch:
-        now = self.clock.now()
-        return replace(
+        return self._revise(
             batch,
-            step=step,
-            step_tries=0,
-            is_in_pass=False,
-            updated_at=now,
-            available_at=now + timedelta(seconds=wait_s),
+            lambda present: after_pass(present, done, began_as=batch.state, exact=exact, now=self.clock.now()),
         )
 
     def _put_back(self, batch: Batch) -> None:
@@ -179,4 +146,4 @@ class BatchServer:
         self._revise(batch, failed)
 
     def _revise(self, batch: Batch, change: Callable[[Batch], Batch | None]) -> Batch:
-        return revise_batch(batch.id, change, batches=self.batches)
+        return revise(batch.id, change, get=self.batches.get, save=self.batches.save)

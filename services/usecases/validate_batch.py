@@ -5,33 +5,46 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any, Final
 
-from services.domain.batch import Batch, BatchEstimate, BatchRow, BatchState, BatchStep, OnInvalid, RowFault, RowState
+from services.domain.batch import Batch, BatchEstimate, BatchRow, BatchState, BatchStep, OnInvalid, RowState
 from services.domain.engine import Failure
 from services.domain.errors import SpokesmodelError
 from services.domain.object_key import ObjectKey
 from services.domain.pricing import Cost
 from services.ports.batches import BatchStore
+from services.ports.clock import Clock
 from services.ports.objects import ObjectStore
 from services.settings import Settings
 from services.usecases.batch_file import CSV, ID, UnusableFile
 from services.usecases.batch_objects import DEFAULTS, file_key
-from services.usecases.batch_report import BatchReport
+from services.usecases.batch_report import write_report
 from services.usecases.check_row import external_id_of, faults_of
 from services.usecases.creation import Creation, Values
 from services.usecases.read_rows import read_rows
 
-_CHUNK: Final = 500
+_CHUNK: Final = 100  # rows between two looks at the time and at the batch
 
 
 @dataclass(slots=True)
 class _Tally:
-    counts: Counter[str] = field(default_factory=Counter)
-    quantities: Counter[str] = field(default_factory=Counter)
+    """What the rows checked so far come to."""
+
+    num_checked: int
+    counts: Counter[str]
+    quantities: Counter[str]
     amount: float = 0.0
     currency: str | None = None
+
+    @classmethod
+    def of(cls, batch: Batch) -> _Tally:
+        """What earlier slices found."""
+        estimate = batch.estimate
+        tally = cls(num_checked=batch.num_checked, counts=Counter(batch.counts), quantities=Counter())
+        tally.take(estimate)
+        return tally
 
     def take(self, estimate: BatchEstimate | None) -> None:
         if estimate is not None:
@@ -44,51 +57,81 @@ class _Tally:
     def estimate(self) -> BatchEstimate | None:
         if self.currency is None:
             return None
-        quantities = {unit: round(quantity, 2) for unit, quantity in sorted(self.quantities.items())}
-        return BatchEstimate(quantities=quantities, cost=Cost(amount=round(self.amount, 6), currency=self.currency))
+        quantities = {unit: round(quantity, 6) for unit, quantity in sorted(self.quantities.items())}
+        return BatchEstimate(quantities=quantities, cost=Cost(amount=round(self.amount, 9), currency=self.currency))
+
+    def put_on(self, batch: Batch) -> Batch:
+        return replace(
+            batch,
+            counts={str(state): number for state, number in self.counts.items() if number},
+            num_checked=self.num_checked,
+            estimate=self.estimate,
+        )
 
 
 def validate_batch(
-    batch: Batch, *, creation: Creation, batches: BatchStore, objects: ObjectStore, settings: Settings
+    batch: Batch,
+    *,
+    creation: Creation,
+    batches: BatchStore,
+    objects: ObjectStore,
+    clock: Clock,
+    settings: Settings,
 ) -> Batch:
-    """The batch with its rows stored and its report written: ready for fan-out, or ended; not saved yet.
+    """The batch with more of its rows checked and stored, and its step the same; not saved yet.
+
+    After ``batch_slice_s`` it is another's turn, and once the batch has been canceled nobody wants to know. After the
+    last row the report is written too, and the batch is ready for fan-out, or has ended.
 
     Asked again after a crash, it does the same again: rows and report have fixed places.
 
     Raises:
+        NotFound: ``batch_not_found``: it has been deleted meanwhile.
         Unavailable: A store does not answer; to be tried again.
     """
-    tally, failure = _Tally(), None
-    with BatchReport() as report:
-        try:
-            chunk: list[BatchRow] = []
-            for row in _rows(batch, creation, objects, settings, tally):
-                tally.counts[row.state] += 1
-                for fault in row.faults:
-                    report.add(row.number, row.external_id, fault)
-                chunk.append(row)
-                if len(chunk) == _CHUNK:
-                    batches.put_rows(chunk)
-                    chunk = []
-            batches.put_rows(chunk)
-            failure = _failure_of(batch, tally.counts)
-        except UnusableFile as error:
-            for fault in error.faults or (RowFault(column=None, code=error.code, detail=error.detail),):
-                report.add(0, None, fault)
-            failure = Failure(code=error.code, detail=error.detail)
-        num_rows = sum(tally.counts.values())
-        report.store(batch, num_rows=num_rows, num_invalid=tally.counts[RowState.INVALID], objects=objects)
+    tally, failure, refusal = _Tally.of(batch), None, None
+    ends_at: datetime | None = None
+    chunk: list[BatchRow] = []
+    try:
+        for row in _rows(batch, creation, objects, settings, tally):
+            ends_at = ends_at or clock.now() + timedelta(seconds=settings.batch_slice_s)
+            chunk.append(row)
+            if len(chunk) == _CHUNK:
+                _store(chunk, tally, batches)
+                is_canceled = batches.get(batch.id).state is BatchState.CANCELED
+                if is_canceled or clock.now() >= ends_at:
+                    return tally.put_on(batch)
+    except UnusableFile as error:
+        refusal, failure = error, Failure(code=error.code, detail=error.detail)
+    _store(chunk, tally, batches)
+    if failure is None:
+        failure = _failure_of(batch, tally.counts)
+    write_report(
+        batch,
+        refusal,
+        num_rows=sum(tally.counts.values()),
+        num_invalid=tally.counts[RowState.INVALID],
+        batches=batches,
+        objects=objects,
+    )
     ended = batch.dry_run or failure is not None or not tally.counts[RowState.PENDING]
     state = BatchState.FAILED if failure is not None else BatchState.SUCCEEDED
     return replace(
-        batch,
+        tally.put_on(batch),
         state=state if ended else batch.state,
         step=BatchStep.NONE if ended else BatchStep.FAN_OUT,
-        counts={str(state): number for state, number in tally.counts.items()},
-        estimate=tally.estimate,
         has_report=True,
         failure=failure,
     )
+
+
+def _store(chunk: list[BatchRow], tally: _Tally, batches: BatchStore) -> None:
+    """Write the rows, and only then count them; ``chunk`` is empty again."""
+    if chunk:
+        batches.put_rows(chunk)
+        tally.counts.update(row.state for row in chunk)
+        tally.num_checked = chunk[-1].number
+        chunk.clear()
 
 
 def _failure_of(batch: Batch, counts: Mapping[str, int]) -> Failure | None:
@@ -116,6 +159,8 @@ def _rows(
                 detail = f"The file has more than {settings.max_batch_rows} rows; split it."
                 raise UnusableFile(detail, code="too_many_rows")
             external_id, id_faults = external_id_of(raw, number_by_id)
+            if raw.number <= batch.num_checked:
+                continue  # read once more for its id only
             faults = [*raw.faults, *id_faults]
             request: dict[str, Any] = {}
             if not raw.faults:

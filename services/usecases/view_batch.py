@@ -30,7 +30,7 @@ def view_batch(
         "on_invalid": str(batch.on_invalid),
         "num_rows": sum(batch.counts.values()),
         "counts": {str(state): batch.counts.get(state, 0) for state in RowState},
-        "estimate": _estimate(batch),
+        "estimate": _estimate(batch) if batch.has_report else None,
         "report": _report(batch, objects, link_lifetime_s) if batch.has_report else None,
         "created_at": _rfc3339(batch.created_at),
         "finished_at": None if batch.finished_at is None else _rfc3339(batch.finished_at),
@@ -80,8 +80,8 @@ def _estimate(batch: Batch) -> dict[str, Any] | None:
         return None
     cost = batch.estimate.cost
     return {
-        "quantities": dict(batch.estimate.quantities),
-        "cost": {"amount": cost.amount, "currency": cost.currency},
+        "quantities": {unit: round(quantity, 2) for unit, quantity in batch.estimate.quantities.items()},
+        "cost": {"amount": round(cost.amount, 6), "currency": cost.currency},
     }
 
 

@@ -26,6 +26,7 @@ class FakeBatchStore:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._entries: dict[str, _Entry] = {}
+        self._turns: dict[str, int] = {}  # of tenants: when each was last claimed for
         self._rows: dict[str, dict[int, BatchRow]] = {}
 
     def add(self, batch: Batch) -> None:
@@ -50,6 +51,13 @@ class FakeBatchStore:
         self._entries.pop(batch_id, None)
         self._rows.pop(batch_id, None)
 
+    def delete_rows(self, batch_id: str, *, limit: int) -> int:
+        rows = self._rows.get(batch_id, {})
+        removed = list(rows)[:limit]
+        for number in removed:
+            del rows[number]
+        return len(removed)
+
     def list(self, tenant_id: str, *, cursor: str | None = None, limit: int = 50) -> Page[Batch]:
         batches = sorted((entry.batch for entry in self._entries.values()), key=lambda one: one.id, reverse=True)
         last_id = None if cursor is None else _last_id(cursor)
@@ -63,7 +71,12 @@ class FakeBatchStore:
         waiting = [
             one for one in self._entries.values() if one.batch.step is not BatchStep.NONE and one.due_at <= due_by
         ]
-        claimed = sorted(waiting, key=lambda one: (one.due_at, one.batch.id))[:limit]
+        claimed: list[_Entry] = []
+        while waiting and len(claimed) < limit:
+            entry = min(waiting, key=lambda one: (self._turns.get(one.batch.tenant_id, 0), one.due_at, one.batch.id))
+            self._turns[entry.batch.tenant_id] = 1 + max(self._turns.values(), default=0)
+            waiting.remove(entry)
+            claimed.append(entry)
         for entry in claimed:
             if entry.claimed:
                 entry.batch = replace(entry.batch, step_tries=entry.batch.step_tries + 1)

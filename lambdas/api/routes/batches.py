@@ -28,14 +28,8 @@ from services.domain.errors import InvalidRequest
 from services.domain.scope import Scope
 from services.ports.batches import BatchStore
 from services.ports.clock import Clock
-from services.usecases.control_batch import (
-    cancel_batch,
-    delete_batch,
-    get_batch,
-    pause_batch,
-    resume_batch,
-    retry_batch,
-)
+from services.usecases import control_batch
+from services.usecases.control_batch import get_batch
 from services.usecases.submit_batch import submit_batch
 from services.usecases.tabulate_results import ResultFormat, tabulate_results
 from services.usecases.view_batch import view_batch, view_row
@@ -98,7 +92,7 @@ def create_batch(body: Annotated[BatchRequestBody, Body()], idempotency_key: Ide
     responses=outcomes({200: ("A slice of the batches.", BatchesBody)}, (400,)),
 )
 def list_batches(cursor: Cursor = None, limit: Limit = 50) -> Response[str]:
-    page = runtime.services().batches.list(caller(router).id, cursor=cursor, limit=limit)
+    page = control_batch.list_batches(caller(router).id, cursor=cursor, limit=limit, batches=runtime.services().batches)
     items = [_values(batch, with_deliveries=False) for batch in page.items]
     return json_answer({"items": items, "next_cursor": page.cursor})
 
@@ -186,7 +180,7 @@ def read_results(
     responses=outcomes(_AS_IT_IS, (404, 409)),
 )
 def pause(batch_id: BatchId) -> Response[str]:
-    return _steered(pause_batch, batch_id)
+    return _steered(control_batch.pause_batch, batch_id)
 
 
 @router.post(
@@ -198,7 +192,7 @@ def pause(batch_id: BatchId) -> Response[str]:
     responses=outcomes(_AS_IT_IS, (404, 409)),
 )
 def resume(batch_id: BatchId) -> Response[str]:
-    return _steered(resume_batch, batch_id)
+    return _steered(control_batch.resume_batch, batch_id)
 
 
 @router.post(
@@ -212,7 +206,7 @@ def resume(batch_id: BatchId) -> Response[str]:
     responses=outcomes(_AS_IT_IS, (404, 409)),
 )
 def cancel(batch_id: BatchId) -> Response[str]:
-    return _steered(cancel_batch, batch_id)
+    return _steered(control_batch.cancel_batch, batch_id)
 
 
 @router.post(
@@ -225,13 +219,14 @@ def cancel(batch_id: BatchId) -> Response[str]:
     responses=outcomes(_AS_IT_IS, (404, 409)),
 )
 def retry(batch_id: BatchId) -> Response[str]:
-    return _steered(retry_batch, batch_id)
+    return _steered(control_batch.retry_batch, batch_id)
 
 
 @router.delete(
     "/v1/batches/<batch_id>",
     summary="Delete a batch",
-    description="Removes a batch that has ended, with its rows, report and tables. Its jobs and their results stay.",
+    description="Removes a batch that has ended, with its rows, report and tables: from now on there is no such batch, "
+    "and what it held is gone within minutes. Its jobs and their results stay.",
     operation_id="deleteBatch",
     openapi_extensions=needs(Scope.CREATE),
     tags=["batches"],
@@ -239,13 +234,7 @@ def retry(batch_id: BatchId) -> Response[str]:
 )
 def delete(batch_id: BatchId) -> Response[None]:
     services = runtime.services()
-    delete_batch(
-        batch_id,
-        tenant_id=caller(router).id,
-        batches=services.batches,
-        objects=services.objects,
-        deliveries=services.deliveries,
-    )
+    control_batch.delete_batch(batch_id, tenant_id=caller(router).id, batches=services.batches, clock=services.clock)
     return Response(status_code=204, body=None)
 
 

@@ -20,6 +20,7 @@ from services.ports.jobs import Page
 
 _DUE: Final = "due"  # batches that wait are few: one partition of the index holds them all
 _MARGIN: Final = timedelta(days=30)  # no batch runs for so long, so its rows outlive it
+_MANY_ROWS: Final = 1_000
 _SPARE_CANDIDATES: Final = 10  # the index may name some that were claimed or saved a moment ago
 
 
@@ -65,11 +66,16 @@ class DynamoBatchStore:
 
     def delete(self, batch_id: str) -> None:
         # Rows first: cut off on the way, the batch is still there and the deletion can be repeated.
+        while self.delete_rows(batch_id, limit=_MANY_ROWS):
+            pass
+        self._batches.delete({"id": batch_id})
+
+    def delete_rows(self, batch_id: str, *, limit: int) -> int:
         keys = self._rows.query(
-            "#batch_id = :batch", {"batch": batch_id}, consistent=True, attributes=("batch_id", "number")
+            "#batch_id = :batch", {"batch": batch_id}, consistent=True, limit=limit, attributes=("batch_id", "number")
         )
         self._rows.delete_all(keys)
-        self._batches.delete({"id": batch_id})
+        return len(keys)
 
     def list(self, tenant_id: str, *, cursor: str | None = None, limit: int = 50) -> Page[Batch]:
         items = self._batches.query(

@@ -45,6 +45,9 @@ _MIGRATIONS: Final = (
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX batch_rows_by_state ON batch_rows (batch_id, state, number);
     """,
+    """
+    CREATE TABLE batch_turns (tenant_id TEXT PRIMARY KEY, turn INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+    """,
 )
 _MAX_PAGE: Final = 200
 
@@ -110,6 +113,14 @@ class SqliteBatchStore:
             connection.execute("DELETE FROM batch_rows WHERE batch_id = ?", (batch_id,))
             connection.execute("DELETE FROM batches WHERE id = ?", (batch_id,))
 
+    def delete_rows(self, batch_id: str, *, limit: int) -> int:
+        with self._database.write() as connection:
+            return connection.execute(
+                "DELETE FROM batch_rows WHERE batch_id = :batch AND number IN"
+                " (SELECT number FROM batch_rows WHERE batch_id = :batch LIMIT :limit)",
+                {"batch": batch_id, "limit": limit},
+            ).rowcount
+
     def list(self, tenant_id: str, *, cursor: str | None = None, limit: int = 50) -> Page[Batch]:
         limit = max(1, min(limit, _MAX_PAGE))
         rows = self._database.all(
@@ -124,15 +135,27 @@ class SqliteBatchStore:
         due_by = to_micros(now - timedelta(seconds=due_for_s))
         if limit < 1 or not self._has_due(due_by):
             return ()  # without the write lock, so that idle pollers disturb nobody
+        until = to_micros(now + timedelta(seconds=lease_s))
+        claimed = []
         with self._database.write() as connection:
-            rows = connection.execute(
-                # A claim that ran out is a failed try: its holder died or hangs.
-                "UPDATE batches SET due_at = :until, step_tries = step_tries + claimed, claimed = 1 WHERE id IN ("
-                " SELECT id FROM batches WHERE step != 'none' AND due_at <= :due_by ORDER BY due_at, id LIMIT :limit"
-                ") RETURNING *",
-                {"until": to_micros(now + timedelta(seconds=lease_s)), "due_by": due_by, "limit": limit},
-            ).fetchall()
-        return tuple(_batch(row) for row in rows)
+            for _ in range(limit):
+                row = connection.execute(
+                    # A claim that ran out is a failed try: its holder died or hangs.
+                    "UPDATE batches SET due_at = :until, step_tries = step_tries + claimed, claimed = 1 WHERE id = ("
+                    " SELECT id FROM batches LEFT JOIN batch_turns USING (tenant_id)"
+                    " WHERE step != 'none' AND due_at <= :due_by ORDER BY coalesce(turn, 0), due_at, id LIMIT 1"
+                    ") RETURNING *",
+                    {"until": until, "due_by": due_by},
+                ).fetchone()
+                if row is None:
+                    break
+                connection.execute(
+                    "INSERT INTO batch_turns SELECT ?, 1 + coalesce(max(turn), 0) FROM batch_turns WHERE true"
+                    " ON CONFLICT DO UPDATE SET turn = excluded.turn",
+                    (row["tenant_id"],),
+                )
+                claimed.append(_batch(row))
+        return tuple(claimed)
 
     def release(self, batch_id: str, *, delay_s: float) -> None:
         due_at = to_micros(self._clock.now() + timedelta(seconds=delay_s))

@@ -11,6 +11,7 @@ import pytest
 
 from lambdas import batch as batch_function
 from lambdas.api.openapi import document
+from services.domain.errors import NotFound
 from services.domain.object_key import ObjectKey
 from services.usecases.batch_file import CSV, JSONL
 from tests.fakes.world import CALLBACK_URL, TENANT
@@ -189,7 +190,14 @@ def test_batch_is_paused_resumed_retried_canceled_and_deleted(world, api, sqs, c
     run(world, sqs, created["id"])
     assert api.get(path).body["finished_at"] is not None
     assert api.delete(path).status == 204
-    assert api.get(path).problem[:2] == (404, "batch_not_found")
+    assert world.batches.get(created["id"]), "what it holds may be more than a request has time for"
+    for verb in ("", "/rows", "/results"):
+        assert api.get(f"{path}{verb}").problem[:2] == (404, "batch_not_found")
+    assert api.delete(path).problem[:2] == (404, "batch_not_found")
+    assert api.get("/v1/batches").body == {"items": [], "next_cursor": None}
+    serve(world, sqs, created["id"])
+    with pytest.raises(NotFound):
+        world.batches.get(created["id"])
 
 
 @pytest.mark.parametrize("verb", ["", "/rows", "/results"])

@@ -10,6 +10,7 @@ import pytest
 
 from services.domain.batch import Batch, BatchState
 from services.domain.errors import ContentRejected
+from services.usecases import validate_batch
 from services.usecases.control_batch import cancel_batch, retry_batch
 from tests.fakes.world import TENANT
 from tests.unit.batches.conftest import BatchWorld, make_world
@@ -55,7 +56,7 @@ class Mortal:
 
 def run_with_a_death(num_writes: int, *, then: str) -> tuple[BatchWorld, Batch, bool]:
     """The world after a batch whose serving process died once, after that many writes; and whether it did die."""
-    world = make_world(batch_window=3)
+    world = make_world(batch_window=3, batch_slice_s=0 if then == "slices" else 5)
     rows = [{"id": f"r{number}", "duration_s": 1} for number in range(NUM_ROWS)]
     batch = world.submit_rows(*rows, {"duration_s": -1})
     if then == "retry":
@@ -80,8 +81,9 @@ def run_with_a_death(num_writes: int, *, then: str) -> tuple[BatchWorld, Batch, 
     raise AssertionError("the batch never ended")
 
 
-@pytest.mark.parametrize("then", ["end", "retry", "cancel"])
-def test_death_between_any_two_writes_loses_and_doubles_nothing(then):
+@pytest.mark.parametrize("then", ["end", "slices", "retry", "cancel"])
+def test_death_between_any_two_writes_loses_and_doubles_nothing(then, monkeypatch):
+    monkeypatch.setattr(validate_batch, "_CHUNK", 2)
     num_deaths = 0
     for num_writes in range(400):
         world, batch, died = run_with_a_death(num_writes, then=then)
@@ -93,7 +95,8 @@ def test_death_between_any_two_writes_loses_and_doubles_nothing(then):
         assert sum(row.tries for row in rows) == len(jobs), num_writes
         for row in rows:
             assert (row.job_id in jobs and jobs[row.job_id].state == str(row.state)) or row.tries == 0, num_writes
-        if then == "end":
+        assert world.report(batch) == [(NUM_ROWS + 1, "duration_s", "invalid_request")]
+        if then in ("end", "slices"):
             assert (batch.state, len(jobs)) == (BatchState.SUCCEEDED, NUM_ROWS)
         elif then == "retry":
             assert all(str(row.state) == "succeeded" for row in rows), num_writes

@@ -9,7 +9,14 @@ from services.domain.engine import EngineKind
 from services.domain.errors import Conflict, ContentRejected, NotFound, Unavailable
 from services.domain.job import JobState
 from services.ports.catalogue import Avatar
-from services.usecases.control_batch import cancel_batch, delete_batch, pause_batch, resume_batch, retry_batch
+from services.usecases.control_batch import (
+    cancel_batch,
+    delete_batch,
+    list_batches,
+    pause_batch,
+    resume_batch,
+    retry_batch,
+)
 from tests.fakes.world import CALLBACK_URL, OTHER_TENANT, TENANT
 from tests.unit.batches.conftest import make_world
 
@@ -155,7 +162,9 @@ def test_cancel_ends_pending_rows_and_running_jobs_and_leaves_what_has_ended():
 def test_batch_canceled_before_its_file_was_read_ends_without_a_job(world):
     batch = world.submit_rows(*ROWS)
     control(world, cancel_batch, batch)
-    assert world.run_to_end(batch).counts == {"canceled": 7}
+    ended = world.run_to_end(batch)
+    assert (ended.state, ended.counts, ended.has_report) == (BatchState.CANCELED, {}, False)
+    assert not world.rows(batch), "nobody wants to know any more"
     assert not world.jobs_of(batch)
 
 
@@ -249,17 +258,80 @@ def test_other_tenants_batch_is_not_found(world):
             control(world, action, batch, OTHER_TENANT)
 
 
-def test_deleted_batch_leaves_its_jobs_and_nothing_else(world):
-    batch = world.submit_rows(*ROWS[:2])
-    parts = {"batches": world.batches, "objects": world.objects, "deliveries": world.deliveries}
+def test_deleted_batch_is_not_found_at_once_and_leaves_its_jobs_and_nothing_else(world):
+    batch = world.submit_rows(*ROWS[:2], callback_url=CALLBACK_URL)
     with pytest.raises(Conflict) as raised:
-        delete_batch(batch.id, tenant_id=TENANT, **parts)
+        control(world, delete_batch, batch)
     assert raised.value.code == "batch_active"
     world.run_to_end(batch)
-    delete_batch(batch.id, tenant_id=TENANT, **parts)
+    world.serve(batch)
+    assert world.deliveries.list(batch.id)
+    control(world, delete_batch, batch)
+    for action in (pause_batch, resume_batch, cancel_batch, retry_batch, delete_batch):
+        with pytest.raises(NotFound):
+            control(world, action, batch)
+    assert world.serve(batch) is None
+    with pytest.raises(NotFound):
+        world.batches.get(batch.id)
     assert not world.rows(batch)
+    assert not world.deliveries.list(batch.id)
     assert not [key for key in world.objects.stored_keys() if batch.id in key]
     assert len(world.jobs_of(batch)) == 2
+
+
+def test_batch_deleted_while_its_client_is_called_back_is_removed_after_that(world):
+    batch = world.submit_rows(*ROWS[:1], callback_url=CALLBACK_URL)
+    world.run_to_end(batch)
+    post = world.sender.post
+
+    def delete_and_post(*args, **options):
+        control(world, delete_batch, batch)
+        return post(*args, **options)
+
+    world.sender.post = delete_and_post
+    assert world.serve(batch).step is BatchStep.DELETE
+    assert world.serve(batch) is None
+    assert not world.rows(batch)
+
+
+def test_large_batch_is_removed_a_slice_at_a_time_and_goes_on_after_a_fault(monkeypatch):
+    from services.usecases import remove_batch
+
+    monkeypatch.setattr(remove_batch, "_CHUNK", 2)
+    world = make_world(batch_slice_s=0)
+    batch = world.submit_rows(*ROWS)
+    world.run_to_end(batch)
+    control(world, delete_batch, batch)
+    assert world.serve(batch).step is BatchStep.DELETE
+    assert len(world.rows(batch)) == 5
+    delete_rows = world.batches.delete_rows
+
+    def away(*args, **options):
+        raise Unavailable("away", code="store_unavailable")
+
+    world.batches.delete_rows = away
+    with pytest.raises(Unavailable):
+        world.serve(batch)
+    world.batches.delete_rows = delete_rows
+    world.clock.advance(60)
+    served = [world.serve(batch) for _ in range(4)]
+    assert served[-1] is None
+    assert not world.rows(batch)
+
+
+def test_listing_leaves_out_what_is_being_removed_and_no_slice_is_empty_before_the_end(world):
+    batches = []
+    for _ in range(5):
+        batches.append(world.submit_rows(ROWS[0]))
+        world.clock.advance(1)
+    batches.sort(key=lambda batch: batch.id, reverse=True)
+    for batch in (batches[0], batches[1], batches[3]):
+        world.run_to_end(batch)
+        control(world, delete_batch, batch)
+    first = list_batches(TENANT, cursor=None, limit=2, batches=world.batches)
+    assert [batch.id for batch in first.items] == [batches[2].id]
+    rest = list_batches(TENANT, cursor=first.cursor, limit=2, batches=world.batches)
+    assert ([batch.id for batch in rest.items], rest.cursor) == ([batches[4].id], None)
 
 
 def test_count_of_rows_by_state_is_the_stores(world):

@@ -98,7 +98,7 @@ def test_cancel_at_any_moment_ends_everything():
         judge(world, batch)
         assert batch.finished_at is not None
         assert all(job.state.is_final for job in world.jobs_of(batch))
-        assert sum(batch.counts.values()) == len(ROWS)
+        assert sum(batch.counts.values()) in (0, len(ROWS))  # 0: before its file was read
         assert not {"pending", "submitted"} & set(batch.counts)
 
 
