@@ -21,8 +21,8 @@ class Fetcher(Protocol):
         addresses are refused whatever name led there.
 
         Raises:
-            ContentRejected: ``source_url_refused``, ``source_too_large``, ``source_not_found``; ``param`` is for the
-                caller to set.
+            ContentRejected: ``source_url_refused``, ``source_too_large``, ``source_not_found``; ``param`` is
+                ``source_url``, which the caller replaces by its own field.
             Unavailable: ``source_unreachable``.
         """
         ...

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from services.domain.errors import SpokesmodelError
+from jsonschema import Draft202012Validator
+
+from services.domain.errors import SpokesmodelError, Unavailable
 
 
 class FakeLanguageModel:
-    """Gives its answers in turn; an error among them is raised.
+    """Gives its answers in turn; an error among them is raised, and so is an answer of another form than is asked.
 
     Attributes:
         calls: The arguments of every call.
@@ -24,4 +26,6 @@ class FakeLanguageModel:
         answer = self._answers.pop(0)
         if isinstance(answer, SpokesmodelError):
             raise answer
+        if not Draft202012Validator(schema).is_valid(answer):
+            raise Unavailable("No answer of the asked form.", code="language_model_unavailable")
         return answer

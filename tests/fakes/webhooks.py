@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from services.domain.outside_url import CALLBACK, parse_outside_url
 from services.ports.webhooks import Delivery
 
 
@@ -25,6 +26,7 @@ class FakeWebhookSender:
         self.posted: list[Posted] = []
 
     def post(self, url: str, *, body: bytes, headers: Mapping[str, str], timeout_s: float) -> int:
+        parse_outside_url(url, allow_private=False, purpose=CALLBACK)
         self.posted.append(Posted(url, body, dict(headers)))
         answer = self.answers.pop(0) if self.answers else 200
         if isinstance(answer, Exception):

@@ -16,6 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from models.serving import container as serving_container
+from models.serving import server, worker
+from models.serving.__main__ import _parser
 from models.serving.tasks.noop import Fault, NoopOrder
 from services.adapters.local.clock import SystemClock
 from services.adapters.local.links import LinkSigner
@@ -134,6 +137,14 @@ def test_sigterm_ends_a_deaf_attempt_within_the_grace(start) -> None:
     thread.join(5)
     assert answers[0].failure is not None
     assert answers[0].failure.retryable
+
+
+def test_default_grace_ends_before_the_cloud_kills() -> None:
+    """SageMaker and ECS kill 30 s after SIGTERM; after the grace come the workers' end and the last answers."""
+    grace_s = _parser().parse_args([]).grace_s
+    assert grace_s >= 10
+    assert grace_s + serving_container._AFTER_GRACE_S + worker._AFTER_GRACE_S <= 30
+    assert grace_s + server._AFTER_GRACE_S <= 30
 
 
 def children_of(pid: int) -> list[int]:
