@@ -9,7 +9,6 @@ from typing import Final
 from services.domain.brief import Brief, Script, WriterKind
 from services.domain.copywriting import (
     fit_warnings,
-    foreign_claims,
     is_written_in,
     plain,
     spoken_characters,
@@ -80,6 +79,8 @@ def ask_for_script(brief: Brief, language_model: LanguageModel, rate: float) -> 
 
 def _objections(text: str, brief: Brief, wanted: float) -> list[str]:
     """Why ``text`` cannot be the script, as told to the model."""
+    from services.domain.copywriting.claims import foreign_claims  # slow to load, and only for this
+
     if not any(character.isalnum() for character in text):
         return ["The script is empty."]
     reasons = []

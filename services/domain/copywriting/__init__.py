@@ -2,11 +2,11 @@
 
 Pure functions on text. Nothing here adds a number, a name, a price or a claim: what a script says beyond its
 frame words is copied from the brief. English and Chinese each have a folder that knows how their phrases join;
-the choice of facts and forms that fills the asked seconds is the same for both (``arrange``).
+the choice of facts and forms that fills the asked seconds is the same for both (``arrange``). What checks a language
+model's scripts is in ``claims``: its patterns take long to compile, and only those who have a model need them.
 """
 
 from services.domain.copywriting.checks import BriefLimits, Tone, check_brief
-from services.domain.copywriting.claims import foreign_claims
 from services.domain.copywriting.facts import plain
 from services.domain.copywriting.length import primary_language, spoken_characters
 from services.domain.copywriting.orders import is_order, without_orders
@@ -20,7 +20,6 @@ __all__ = [
     "check_brief",
     "check_writable",
     "fit_warnings",
-    "foreign_claims",
     "is_foreign_to",
     "is_order",
     "is_written_in",

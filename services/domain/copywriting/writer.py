@@ -8,11 +8,10 @@ from typing import Final
 from services.domain.brief import Brief, Script, WriterKind
 from services.domain.copywriting.arrange import arrange
 from services.domain.copywriting.checks import Tone
-from services.domain.copywriting.chinese.grammar import ChineseGrammar
-from services.domain.copywriting.english.grammar import EnglishGrammar
 from services.domain.copywriting.facts import Fact, FactRole, facts_of
 from services.domain.copywriting.length import primary_language, spoken_characters
 from services.domain.copywriting.scripts import is_written_in, writing_of
+from services.domain.copywriting.sentences import Grammar
 from services.domain.errors import ContentRejected
 
 TEMPLATE_LANGUAGES: Final = ("en", "zh")
@@ -29,9 +28,8 @@ def write_from_template(brief: Brief, *, characters_per_s: float) -> Script:
             the script language's, since nothing here translates.
     """
     check_writable(brief)
-    language = primary_language(brief.language)
     facts = facts_of(brief)
-    grammar = ChineseGrammar(facts, brief.language) if language == "zh" else EnglishGrammar(facts)
+    grammar = _grammar(facts, brief.language)
     content = repr([(fact.role, fact.text) for fact in facts])
     tone = brief.tone or (Tone.FRIENDLY, Tone.CONFIDENT)[len(content) % 2]
     result = arrange(
@@ -52,6 +50,17 @@ def write_from_template(brief: Brief, *, characters_per_s: float) -> Script:
         unused_facts=tuple(fact.given for fact in missing),
         warnings=fit_warnings(duration_s, brief.duration_s, [fact.given for fact in missing if fact.importance > 0]),
     )
+
+
+def _grammar(facts: tuple[Fact, ...], language: str) -> Grammar:
+    # Words and patterns of a language take longer to load than most of what imports this module may take.
+    if primary_language(language) == "zh":
+        from services.domain.copywriting.chinese.grammar import ChineseGrammar
+
+        return ChineseGrammar(facts, language)
+    from services.domain.copywriting.english.grammar import EnglishGrammar
+
+    return EnglishGrammar(facts)
 
 
 def check_writable(brief: Brief, *, param: str = "brief") -> None:

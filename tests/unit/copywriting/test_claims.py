@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from services.domain.brief import Brief
-from services.domain.copywriting import foreign_claims
+from services.domain.copywriting.claims import foreign_claims
 
 BRIEF = Brief(
     product="FlowDesk 3",

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from services.domain.brief import Brief, WriterKind
-from services.domain.copywriting import foreign_claims, is_order
+from services.domain.copywriting import is_order
+from services.domain.copywriting.claims import foreign_claims
 from services.domain.errors import ContentRejected
 from services.usecases.write_script import write_script
 from tests.fakes.language_model import FakeLanguageModel
