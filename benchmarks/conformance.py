@@ -12,7 +12,6 @@ stays away. Names are looked up on this machine only. A bounded run is a test (t
 from __future__ import annotations
 
 import contextlib
-import random
 import socket
 import sys
 import tempfile
@@ -39,7 +38,7 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 from schemathesis.specs.openapi.stateful import transition
 
 from benchmarks.measure import Row
-from benchmarks.seeded_tenant import SeededTenant
+from benchmarks.seeded_tenant import CHANCE, SeededTenant
 from services.adapters.local.engine import SqliteEngine
 from services.domain.engine import AnswerState, EngineAnswer, Failure, Output
 from services.settings import Settings
@@ -93,7 +92,7 @@ class Answerer:
         while not self._ended.wait(_PAUSE_S):
             while (claimed := engine.claim(lease_s=30)) is not None:
                 request = claimed.request
-                if random.random() < 0.25:
+                if CHANCE.random() < 0.25:
                     failure = Failure(code="face_not_found", detail="There is no face.", param="presenter")
                     state, outputs = AnswerState.FAILED, tuple[Output, ...]()
                 else:
@@ -197,7 +196,7 @@ class _Machine:
 
         class Machine(base):  # type: ignore[misc, valid-type]
             def before_call(self, case: Any) -> None:
-                if _is_permitted(case) and random.random() < _AIMED:
+                if _is_permitted(case) and CHANCE.random() < _AIMED:
                     tenant.aim(case)
                 for name in list(case.headers or {}):
                     if name.lower() == "prefer":

@@ -23,6 +23,7 @@ from services.bootstrap import Services
 from services.usecases.manage_keys import create_tenant, issue_key
 from spokesmodel.first_start import BUILT_IN_AVATARS
 
+CHANCE: Final = random.Random()  # Hypothesis seeds the shared one alike for every sequence
 _MAX_KEPT: Final = 60  # of a kind: the newest; older ones go on to exist
 _FORGOTTEN: Final = 0.7  # of what was deleted; the rest is asked for again
 _TIMEOUT_S: Final = 30.0
@@ -111,7 +112,7 @@ class SeededTenant:
         if operation in _DELETES:
             kind = _DELETES[operation]
             gone = (case.path_parameters or {}).get(kind)
-            if gone in self._kept[kind] and random.random() < _FORGOTTEN:
+            if gone in self._kept[kind] and CHANCE.random() < _FORGOTTEN:
                 self._kept[kind].remove(gone)
             if operation == "deleteSubject":  # and with them the files that showed them
                 for shown in ("picture", "sound", "evidence"):
@@ -137,7 +138,7 @@ class SeededTenant:
 
     def _some(self, kind: str) -> str | None:
         kept = self._kept[kind]  # rather a new one, which has not ended yet
-        return kept[-1 - int(len(kept) * random.random() ** 2)] if kept else None
+        return kept[-1 - int(len(kept) * CHANCE.random() ** 2)] if kept else None
 
     def _create(self, operation: str) -> None:
         path = {"createVideo": "videos"}.get(operation, operation.removeprefix("create").lower() + "s")
@@ -168,23 +169,23 @@ class SeededTenant:
                 self._keep(kind, upload["id"])
 
     def _upload_body(self) -> dict[str, Any]:
-        kind = random.choice(list(_FILES))
+        kind = CHANCE.choice(list(_FILES))
         media_type, data = _FILES[kind]
         return {"file_name": f"{kind} 小", "media_type": media_type, "size_bytes": len(data)}
 
     def _consent_body(self) -> dict[str, Any]:
-        until = datetime.now(UTC) + timedelta(days=random.randint(1, 900))
+        until = datetime.now(UTC) + timedelta(days=CHANCE.randint(1, 900))
         return {
-            "subject": f"person {random.randint(0, 30)}",
-            "likenesses": random.choice([["face"], ["voice"], ["face", "voice"]]),
+            "subject": f"person {CHANCE.randint(0, 30)}",
+            "likenesses": CHANCE.choice([["face"], ["voice"], ["face", "voice"]]),
             "purpose": "Films of the spring campaign",
             "evidence_upload_id": self._some("evidence"),
-            **random.choice([{}, {"expires_at": until.isoformat()}]),
+            **CHANCE.choice([{}, {"expires_at": until.isoformat()}]),
         }
 
     def _allowed(self) -> dict[str, Any]:
         consent = self._some("consent_id")
-        return {"consent_id": consent} if consent and random.random() < 0.5 else {"synthetic": True}
+        return {"consent_id": consent} if consent and CHANCE.random() < 0.5 else {"synthetic": True}
 
     def _avatar_body(self) -> dict[str, Any]:
         return {"name": "Vera", "upload_id": self._some("picture"), **self._allowed()}
@@ -193,7 +194,7 @@ class SeededTenant:
         own = {"upload_id": self._some("picture"), **self._allowed()}
         avatars = [BUILT_IN_AVATARS[0].id, self._some("avatar_id") or BUILT_IN_AVATARS[1].id]
         speech = [
-            {"text": "Meet the Aurora.", "voice": {**_VOICE, "speed": random.uniform(0.5, 2)}},
+            {"text": "Meet the Aurora.", "voice": {**_VOICE, "speed": CHANCE.uniform(0.5, 2)}},
             {"brief": self._brief(), "voice": _VOICE},
             {"audio_upload_id": self._some("sound"), "transcript": "Nothing is said.", "language": "en-US"},
         ]
@@ -205,19 +206,19 @@ class SeededTenant:
         ]
         told = {"callback_url": self._callback_url, "callback_id": "campaign-42"}
         return {
-            "presenter": random.choice([own, {"avatar_id": random.choice(avatars)}]),
-            "speech": random.choice(speech),
-            "frame": {"aspect": random.choice(["9:16", "1:1", "4:5", "16:9", "source"])},
-            "subtitles": random.choice(["burn", "file", "none"]),
-            "disclosure": {"visible_label": random.random() < 0.8},
-            "seed": random.randint(0, 2**53 - 1),
-            **random.choice(backgrounds),
-            **random.choice([{}, told]),
+            "presenter": CHANCE.choice([own, {"avatar_id": CHANCE.choice(avatars)}]),
+            "speech": CHANCE.choice(speech),
+            "frame": {"aspect": CHANCE.choice(["9:16", "1:1", "4:5", "16:9", "source"])},
+            "subtitles": CHANCE.choice(["burn", "file", "none"]),
+            "disclosure": {"visible_label": CHANCE.random() < 0.8},
+            "seed": CHANCE.randint(0, 2**53 - 1),
+            **CHANCE.choice(backgrounds),
+            **CHANCE.choice([{}, told]),
         }
 
     def _batch_body(self) -> dict[str, Any]:
         defaults = {"presenter": {"avatar_id": BUILT_IN_AVATARS[0].id}, "speech": {"voice": _VOICE}}
-        rows = [{"id": f"row-{n}", "speech": {"text": f"Number {n}."}} for n in range(random.randint(1, 30))]
+        rows = [{"id": f"row-{n}", "speech": {"text": f"Number {n}."}} for n in range(CHANCE.randint(1, 30))]
         bad = [*rows, {"speech": {"text": ""}}]
         kinds: list[dict[str, Any]] = [
             {"rows": rows},
@@ -228,19 +229,19 @@ class SeededTenant:
         return {
             "defaults": defaults,
             "name": "Spring",
-            "dry_run": random.random() < 0.1,
-            "on_invalid": random.choice(["skip", "skip", "reject"]),
-            **random.choice(kinds),
-            **random.choice([{}, {"callback_url": self._callback_url}]),
+            "dry_run": CHANCE.random() < 0.1,
+            "on_invalid": CHANCE.choice(["skip", "skip", "reject"]),
+            **CHANCE.choice(kinds),
+            **CHANCE.choice([{}, {"callback_url": self._callback_url}]),
         }
 
     def _brief(self) -> dict[str, Any]:
         facts = {"benefits": ["weighs only 190 grams", "grips on wet streets"], "offer": "20 % off this week"}
         return {
             "product": "Aurora running shoe",
-            "language": random.choice(["en-US", "en-US", "en-US", "de"]),
-            "duration_s": random.randint(5, 60),
-            **random.choice([{}, facts]),
+            "language": CHANCE.choice(["en-US", "en-US", "en-US", "de"]),
+            "duration_s": CHANCE.randint(5, 60),
+            **CHANCE.choice([{}, facts]),
         }
 
     def _script_body(self) -> dict[str, Any]:
@@ -250,10 +251,10 @@ class SeededTenant:
         return {"kind": "video", "body": self._video_body()}
 
     def _key_body(self) -> dict[str, Any]:
-        return {"name": "dashboard", "scopes": random.choice([["read"], ["read", "create"], ["manage"]])}
+        return {"name": "dashboard", "scopes": CHANCE.choice([["read"], ["read", "create"], ["manage"]])}
 
     def _rotation_body(self) -> dict[str, Any]:
-        return {"grace_s": random.choice([0, 3600])}
+        return {"grace_s": CHANCE.choice([0, 3600])}
 
     _bodies: Final[dict[str, Callable[[SeededTenant], dict[str, Any]]]] = {
         "createUpload": _upload_body,
