@@ -23,27 +23,23 @@ pytestmark = [
 ]
 
 
-def linted(tmp_path: Path, text: str, *command: str | Path) -> subprocess.CompletedProcess[str]:
-    """What a linter says of a template. An account's name and region are of no account to it."""
-    (tmp_path / "template.yaml").write_text(text, encoding="utf-8")
-    environment = {**os.environ, "SAM_CLI_TELEMETRY": "0", "AWS_DEFAULT_REGION": "eu-central-1"}
-    return subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False
+def test_cfn_lint_finds_nothing():
+    done = subprocess.run([CFN_LINT, TEMPLATE], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_sam_calls_the_template_valid():
+    done = subprocess.run(
+        [SAM, "validate", "--lint", "--region", "eu-central-1", "--template-file", TEMPLATE],
+        cwd=ROOT,
+        env={**os.environ, "SAM_CLI_TELEMETRY": "0"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
-
-
-def test_cfn_lint_finds_nothing(tmp_path: Path):
-    done = linted(tmp_path, TEMPLATE.read_text(encoding="utf-8"), CFN_LINT, "template.yaml")
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_sam_validates_the_template_and_would_not_another(tmp_path: Path):
-    validate = (SAM, "validate", "--lint", "--region", "eu-central-1", "--template-file", "template.yaml")
-    text = TEMPLATE.read_text(encoding="utf-8")
-    done = linted(tmp_path, text, *validate)
-    assert done.returncode == 0, done.stdout + done.stderr
-    done = linted(tmp_path, text.replace("      Handler: lambdas.outbox.lambda_handler\n", ""), *validate)
-    assert done.returncode != 0
+    assert "is a valid SAM Template" in done.stdout
 
 
 @pytest.fixture

@@ -65,7 +65,7 @@ class Client:
     def ended(self, path: str) -> Any:
         """What is at ``path`` once it is final."""
         final = ("succeeded", "failed", "canceled")
-        return until(lambda: body if (body := self.get(path))["state"] in final else None, 120)
+        return until(lambda: body if (body := self.get(path))["state"] in final else None, 300)
 
     def noop(self, callback_url: str | None = None) -> str:
         """The id of a job of the no-op engine, which no route offers."""
@@ -137,7 +137,7 @@ def receiver() -> Iterator[Receiver]:
 def job_of(stack: Stack, job_id: str) -> Job:
     """The job once it is final."""
     jobs = stack.services.jobs
-    return until(lambda: job if (job := jobs.get(job_id)).state.is_final else None, 120)
+    return until(lambda: job if (job := jobs.get(job_id)).state.is_final else None, 300)
 
 
 def assert_signed_by_the_stacks_key(stack: Stack, film: bytes, path: Path) -> None:
