@@ -13,10 +13,21 @@ from services.bootstrap import Services
 from services.domain.errors import InvalidRequest
 from services.domain.job import JobStep
 from spokesmodel.bell import Bells
-from spokesmodel.event_sources import BatchSource, EngineFeed, FunctionContext, Handler, Schedule, Source, StepSource
+from spokesmodel.event_sources import (
+    BatchSource,
+    EngineFeed,
+    FunctionContext,
+    Handler,
+    Schedule,
+    Share,
+    Source,
+    StepSource,
+)
 from spokesmodel.template import FunctionSpec, QueueBinding, Template
 
 _THREADS: Final = 2  # of a step, at most: the cloud's concurrency is not for one machine
+_WAITING_THREADS: Final = 4  # of the steps that mostly wait for other hosts
+_WAITING: Final = (JobStep.PREPARE, JobStep.NOTIFY)
 
 
 def bind(
@@ -83,6 +94,9 @@ def _batch_sources(
 def _step_sources(
     step: JobStep, binding: QueueBinding, function: FunctionSpec, services: Services, bells: Bells
 ) -> list[StepSource]:
+    at_most = _WAITING_THREADS if step in _WAITING else _THREADS
+    num_threads = min(binding.max_concurrency or at_most, at_most)
+    share = Share(num_threads)
     return [
         StepSource(
             step,
@@ -92,8 +106,9 @@ def _step_sources(
             batch_size=binding.batch_size,
             lease_s=max(services.settings.lease_s, function.timeout_s),
             bell=bells.steps[step],
+            share=share,
         )
-        for _ in range(min(binding.max_concurrency or _THREADS, _THREADS))
+        for _ in range(num_threads)
     ]
 
 

@@ -12,6 +12,7 @@ import logging
 import queue
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -20,7 +21,7 @@ from services.adapters.local.engine import SqliteEngine
 from services.bootstrap import Services
 from services.domain.engine import EngineEvent
 from services.domain.errors import SpokesmodelError
-from services.domain.job import JobStep
+from services.domain.job import Job, JobStep
 from services.domain.wire import to_values
 from services.usecases.claim_step import claim_step
 from spokesmodel.bell import Bell
@@ -101,6 +102,31 @@ class Source:
                 self._stopping.wait(min(time.monotonic() - started, _LONGEST_REST_S))
 
 
+class Share:
+    """What the threads of one step give to one tenant: all but one, so that nobody's slow hosts hold up the others.
+
+    On AWS fair queues and the function's own concurrency see to that.
+    """
+
+    def __init__(self, num_threads: int) -> None:
+        self._at_most = max(1, num_threads - 1)
+        self._serving: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def claim(self, claim: Callable[[Callable[[str], int]], Sequence[Job]]) -> Sequence[Job]:
+        """The jobs that ``claim`` takes, told how many more of a tenant there may be; ``done`` gives them back."""
+        with self._lock:
+            claimed = claim(lambda tenant_id: self._at_most - self._serving[tenant_id])
+            self._serving.update(job.tenant_id for job in claimed)
+        return claimed
+
+    def done(self, jobs: Sequence[Job]) -> None:
+        """The jobs have been served."""
+        with self._lock:
+            self._serving.subtract(job.tenant_id for job in jobs)
+            self._serving = +self._serving
+
+
 class StepSource(Source):
     """Serves one step of the jobs."""
 
@@ -114,8 +140,10 @@ class StepSource(Source):
         batch_size: int,
         lease_s: float,
         bell: Bell,
+        share: Share,
     ) -> None:
         super().__init__(f"step-{step}", bell)
+        self._share = share
         self._step = step
         self._function = function
         self._context = context
@@ -125,24 +153,31 @@ class StepSource(Source):
 
     def serve(self) -> bool:
         """Claim due rows and hand them over."""
+        claimed = self._share.claim(self._claim)
+        if not claimed:
+            return False
+        try:
+            failed = invoke_with_records(
+                self._function, self._context(), {job.id: json.dumps({"job_id": job.id}) for job in claimed}
+            )
+        finally:
+            self._share.done(claimed)
+        for job in claimed:
+            if job.id in failed:
+                self._services.jobs.release(job.id, delay_s=min(_MAX_DELAY_S, 0.25 * 2.0 ** min(job.step_tries, 10)))
+        return True
+
+    def _claim(self, share_of: Callable[[str], int]) -> Sequence[Job]:
         services = self._services
-        claimed = claim_step(
+        return claim_step(
             self._step,
             limit=self._batch_size,
             lease_s=self._lease_s,
             jobs=services.jobs,
             engine=services.engine,
             tenants=services.tenants,
+            share_of=share_of,
         )
-        if not claimed:
-            return False
-        failed = invoke_with_records(
-            self._function, self._context(), {job.id: json.dumps({"job_id": job.id}) for job in claimed}
-        )
-        for job in claimed:
-            if job.id in failed:
-                services.jobs.release(job.id, delay_s=min(_MAX_DELAY_S, 0.25 * 2.0 ** min(job.step_tries, 10)))
-        return True
 
 
 class BatchSource(Source):

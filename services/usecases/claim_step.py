@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from services.domain.engine import EngineKind
 from services.domain.errors import NotFound
@@ -15,15 +15,25 @@ DEFAULT_MAX_OUTSTANDING = 8  # of a tenant without a row
 
 
 def claim_step(
-    step: JobStep, *, limit: int, lease_s: float, jobs: JobStore, engine: Engine, tenants: TenantStore
+    step: JobStep,
+    *,
+    limit: int,
+    lease_s: float,
+    jobs: JobStore,
+    engine: Engine,
+    tenants: TenantStore,
+    share_of: Callable[[str], int] | None = None,
 ) -> Sequence[Job]:
     """Up to ``limit`` claimed jobs, turn about between tenants.
 
     Waiting jobs are left alone while the engine or their tenant's share is full: claiming them only to put them
     back would cost a write for each, again and again, and lose their order. ``dispatch_attempt`` still checks.
+
+    Args:
+        share_of: How many more jobs of a tenant whoever claims will serve now; for steps other than ``dispatch``.
     """
     if step is not JobStep.DISPATCH:
-        return jobs.claim(step, limit=limit, lease_s=lease_s)
+        return jobs.claim(step, limit=limit, lease_s=lease_s, room_of=share_of)
     outstanding = jobs.outstanding_by_tenant()
     # One pool of workers serves every kind so far.
     room = engine.capacity(EngineKind.VIDEO).max_outstanding - sum(outstanding.values())

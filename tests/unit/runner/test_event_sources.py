@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import queue
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,18 @@ from services.adapters.local.clock import SystemClock
 from services.domain.engine import AnswerState, EngineAnswer, EngineEvent, EngineKind, EngineRequest
 from services.domain.errors import Unavailable
 from services.domain.ids import new_id
+from services.domain.job import JobStep
 from spokesmodel.bell import Bell, Bells, RingingEngine
-from spokesmodel.event_sources import EngineFeed, FunctionContext, Schedule, Source, invoke_with_records
+from spokesmodel.event_sources import (
+    EngineFeed,
+    FunctionContext,
+    Schedule,
+    Share,
+    Source,
+    StepSource,
+    invoke_with_records,
+)
+from tests.fakes.world import OTHER_TENANT, World
 
 
 def context() -> FunctionContext:
@@ -201,3 +213,46 @@ def test_flood_of_events_is_cut(engine: RingingEngine) -> None:
     while feed.serve():
         pass
     assert len(function.notices) == 1000
+
+
+def test_hosts_of_one_tenant_that_keep_waiting_leave_a_thread_to_the_others() -> None:
+    world = World()
+    slow = [world.submit().id for _ in range(6)]
+    served: queue.Queue[str] = queue.Queue()
+    let_go = threading.Event()
+
+    def function(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
+        for record in event["Records"]:
+            job_id = json.loads(record["body"])["job_id"]
+            served.put(job_id)
+            if job_id in slow:
+                let_go.wait(30)  # as a host does that accepts and says nothing
+            world.jobs.save(replace(world.jobs.get(job_id), step=JobStep.NONE))
+        return {"batchItemFailures": []}
+
+    share = Share(3)
+    sources = [
+        StepSource(
+            JobStep.PREPARE,
+            function,
+            context=context,
+            services=world.services,
+            batch_size=1,
+            lease_s=60,
+            bell=Bell(),
+            share=share,
+        )
+        for _ in range(3)
+    ]
+    for source in sources:
+        source.start()
+    try:
+        assert {served.get(timeout=20), served.get(timeout=20)} < set(slow)
+        quick = world.submit(tenant_id=OTHER_TENANT).id  # comes when every thread had the time to take a slow one
+        assert served.get(timeout=20) == quick
+    finally:
+        let_go.set()
+        for source in sources:
+            source.tell_to_stop()
+        for source in sources:
+            source.join(20)
