@@ -1,11 +1,11 @@
 """The functions as Lambda runs them: their folder's size, what importing costs, cold and warm calls.
 
 Staged by the rule that ``sam build`` uses, run by AWS's runtime interface emulator (``make tools``) in an interpreter
-that sees the folder, boto3 and the runtime client only. Warm calls ask no network: what is measured is ours,
-Powertools', the runtime client's and the emulator's. The call with a key finds its tenant in the store of one machine.
+that sees the folder, boto3 and the runtime client only. Warm calls ask no network: what is measured is ours, Powertools',
+the runtime client's and the emulator's. The call with a key finds its tenant in the store of one machine.
 
-Other work on the machine makes a call wait that costs 2 ms of CPU, so warm calls come in several runs: the aim is for
-the quietest one's p95, and the note has all of them. What a call costs the function stands beside it, in CPU time.
+Other work on the machine makes a call wait that costs 2 ms of CPU, so warm calls come in several runs: the aim is for the
+quietest one's p95, and the note has all of them. What a call costs the function itself stands beside it, in CPU time.
 """
 
 from __future__ import annotations
@@ -20,14 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import Row
-from services.usecases.manage_keys import create_tenant, issue_key
 from services.bootstrap import bootstrap
 from services.settings import Settings
 from services.usecases.manage_keys import create_tenant, issue_key
 from spokesmodel.template import load
 from tests.cloud.runtime_emulator import RUNTIME, RuntimeEmulator, binary
-from tests.cloud.stack import PYTHON_VERSION, Stack, staged_folder
-from tests.emulator import PYTHON, ROOT, Emulator
+from tests.cloud.stack import PYTHON_VERSION, staged_folder
+from tests.emulator import ROOT
 
 NUM_IMPORTS = 9
 NUM_RUNS = 5
@@ -42,7 +41,7 @@ SHIPPED_PYTHON = "3.13"
 def rows() -> list[Row]:
     """Size, import CPU time of each handler, cold start and warm latency."""
     folder = staged_folder()
-    return [*_sizes(), *_imports(folder), *_calls(folder), *_calls_with_a_key(folder)]
+    return [*_sizes(), *_imports(folder), *_calls(folder)]
 
 
 def _sizes() -> list[Row]:
@@ -90,74 +89,43 @@ def _imports(folder: Path) -> list[Row]:
     return found
 
 
-def _get(path: str, key: str = "") -> dict[str, Any]:
-    """The recorded event, for a GET of ``path``."""
-    recorded = json.loads((ROOT / "events" / "ApiFunction.json").read_text(encoding="utf-8"))
-    http = {**recorded["requestContext"]["http"], "method": "GET", "path": path}
-    headers = {**recorded["headers"], **({"authorization": f"Bearer {key}"} if key else {})}
-    context = {**recorded["requestContext"], "http": http, "routeKey": f"GET {path}"}
-    return {**recorded, "body": None, "headers": headers, "rawPath": path, "requestContext": context}
-
-
 def _calls(folder: Path) -> list[Row]:
     if binary() is None:
         return []
-    health, unknown = _get("/v1/health"), _get("/v1/nothing")
     with tempfile.TemporaryDirectory() as name:
-        environment = {"SPOKESMODEL_PROFILE": "aws", "AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "us-east-1"}
-        function = RuntimeEmulator(
-            folder, "lambdas.api.lambda_handler", log=Path(name) / "log", timeout_s=28, environment=environment
-        )
-        try:
-            before = time.perf_counter()
-            first = function.call(health)
-            cold_s = time.perf_counter() - before
-            assert first["statusCode"] == 200, first
-            return [
-                Row(what="cold call of ApiFunction", value=f"{cold_s:.2f} s", note="interpreter, import, first answer"),
-                _warm("warm call, GET /v1/health", lambda: function.call(health), 200),
-                _warm("warm call, a path that is not there", lambda: function.call(unknown), 404),
-            ]
-        finally:
-            function.close()
-
-
-def _calls_with_a_key(folder: Path) -> list[Row]:
-    """``GET /v1/account``: the key is looked up, the tenant's rate counted, the tenant read."""
-    if binary() is None or not PYTHON.exists():
-        return []
-    with tempfile.TemporaryDirectory() as name, ExitStack() as open_:
-        emulator = Emulator(Path(name) / "emulator.log")
-        open_.callback(emulator.close)
-        os.environ.update(emulator.environment)  # so that the operator's own access finds it
-        stack = Stack(emulator, folder=folder, TenantRequestsPerSecond="10000", TenantRequestBurst="100000")
-        ours = stack.services
-        parts = {"tenants": ours.tenants, "audit": ours.audit, "clock": ours.clock}
-        tenant = create_tenant("Bench", **parts)
-        account = _get("/v1/account", issue_key(tenant.id, **parts).secret)
+        settings = Settings(state_dir=Path(name) / "state")
+        services = bootstrap(settings)
+        kept: Any = {"tenants": services.tenants, "audit": services.audit, "clock": services.clock}
+        key = issue_key(create_tenant("Acme", **kept).id, **kept).secret
         function = RuntimeEmulator(
             folder,
             "lambdas.api.lambda_handler",
             log=Path(name) / "log",
             timeout_s=28,
-            environment={**stack.settings.to_environment(), **emulator.environment},
+            environment=settings.to_environment() | {"AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "us-east-1"},
         )
-        open_.callback(function.close)
-        table = f"{stack.settings.table_prefix}tenants"
-        dynamodb, key = emulator.client("dynamodb"), {"id": {"S": f"tenant#{tenant.id}"}}
-        reads = _taken_ms(lambda: dynamodb.get_item(TableName=table, Key=key))
-        note = f"; one GetItem of this emulator takes {statistics.median(reads):.1f} ms"
-        row = _warm("warm call with a key, GET /v1/account, on emulated tables", lambda: function.call(account), 200)
-        return [replace(row, target="", reached=None, note=row.note + note)]
+        try:
+            before = time.perf_counter()
+            first = function.call(_get("/v1/health"))
+            cold_s = time.perf_counter() - before
+            assert first["statusCode"] == 200, first
+            return [
+                Row(what="cold call of ApiFunction", value=f"{cold_s:.2f} s", note="interpreter, import, first answer"),
+                *_warm("GET /v1/health", function, _get("/v1/health"), 200),
+                *_warm("a path that is not there", function, _get("/v1/nothing"), 404),
+                *_warm("GET /v1/account with a key", function, _get("/v1/account", key), 200),
+            ]
+        finally:
+            function.close()
 
 
-def _taken_ms(call: Callable[[], Any]) -> list[float]:
-    taken = []
-    for _ in range(NUM_CALLS):
-        before = time.perf_counter()
-        call()
-        taken.append((time.perf_counter() - before) * 1000)
-    return taken
+def _get(path: str, key: str = "") -> dict[str, Any]:
+    """The recorded event, for another request."""
+    recorded = json.loads((ROOT / "events" / "ApiFunction.json").read_text(encoding="utf-8"))
+    http = {**recorded["requestContext"]["http"], "method": "GET", "path": path}
+    headers = {"host": recorded["headers"]["host"], **({"authorization": f"Bearer {key}"} if key else {})}
+    context = {**recorded["requestContext"], "http": http}
+    return {**recorded, "body": None, "headers": headers, "rawPath": path, "requestContext": context}
 
 
 def _warm(what: str, function: RuntimeEmulator, event: dict[str, Any], status: int) -> list[Row]:
