@@ -1,11 +1,11 @@
 """The functions as Lambda runs them: their folder's size, what importing costs, cold and warm calls.
 
 Staged by the rule that ``sam build`` uses, run by AWS's runtime interface emulator (``make tools``) in an interpreter
-that sees the folder, boto3 and the runtime client only. Warm calls ask no network: what is measured is ours, Powertools',
-the runtime client's and the emulator's. The call with a key finds its tenant in the store of one machine.
+that sees the folder, boto3 and the runtime client only. Warm calls ask no network: what is measured is ours,
+Powertools', the runtime client's and the emulator's. The call with a key finds its tenant in the store of one machine.
 
-Other work on the machine makes a call wait that costs 2 ms of CPU, so warm calls come in several runs: the aim is for the
-quietest one's p95, and the note has all of them. What a call costs the function itself stands beside it, in CPU time.
+Other work on the machine makes a call wait that costs 2 ms of CPU, so warm calls come in several runs: the aim is for
+the quietest one's p95, and the note has all of them. What a call costs the function stands beside it, in CPU time.
 """
 
 from __future__ import annotations
