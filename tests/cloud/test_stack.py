@@ -297,7 +297,7 @@ def test_answers_that_no_function_could_take_wait_as_dead_letters_and_are_replay
         sqs.set_queue_attributes(QueueUrl=queue, Attributes=hasty)
         job_id = client.noop()
         until(lambda: job_id in {letter.item_id for letter in dead.list()}, 180)
-        until(lambda: stack.num_messages("engine") == 0)  # what the engine said of it is all there
+        until(lambda: stack.num_messages("engine") == 0, 180)  # what the engine said of it is all there
         sqs.set_queue_attributes(QueueUrl=queue, Attributes={"RedrivePolicy": json.dumps(policy)})
         assert stack.services.jobs.get(job_id).state is JobState.PROCESSING
     assert dead.replay() >= 1
