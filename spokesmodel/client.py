@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import mimetypes
+import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
 from http import HTTPStatus
@@ -132,9 +133,9 @@ class Client:
         Raises:
             InvalidRequest: ``out_not_writable``.
         """
-        part = path.with_name(f".{path.name}.part")
+        part = part_of(path)
         try:
-            with part.open("wb") as file, _told_transport():
+            with part.open("xb") as file, _told_transport():
                 self._receive(url, file)
             part.replace(path)
         except OSError as error:
@@ -160,6 +161,11 @@ class Client:
             raise _error(response)
         values: Values = response.json() if response.content else {}
         return values
+
+
+def part_of(path: Path) -> Path:
+    """Where a file is written before it takes its place at ``path``: no other process has the same."""
+    return path.with_name(f".{secrets.token_hex(8)}.part")
 
 
 @contextlib.contextmanager

@@ -28,6 +28,7 @@ from services.domain.ids import new_id
 from services.settings import Settings
 from services.usecases.batch_objects import REPORT_JSON, answer_key
 from services.usecases.submit_batch import BatchOrder, submit_batch
+from spokesmodel.cli.backend import backend
 from spokesmodel.runner import LocalSystem
 from tests.e2e.conftest import TENANT, running, wait_until
 from tests.e2e.test_cli import ROOT, error_of, spokesmodel
@@ -237,3 +238,53 @@ def _tenant(services: Services) -> str:
     found = services.tenants.find_key(hashlib.sha256(key.encode()).hexdigest())
     assert found is not None
     return found.tenant_id
+
+
+def test_retry_tries_the_failed_row_again_and_no_other(folder: Path, server_dir: Path) -> None:
+    from PIL import Image
+
+    Image.new("RGB", (256, 256), (90, 120, 90)).save(folder / "pictures" / "the same.jpg")  # nobody is in it
+    options = ("--defaults", str(folder / "defaults.json"), "--json")
+    run = batch_command("run", folder, server_dir, *options)
+    assert run.returncode == 3, run.stderr
+    before = json.loads(run.stdout)
+    assert (before["batch"]["counts"]["succeeded"], before["batch"]["counts"]["failed"]) == (1, 1)
+    film = folder / "spring-results" / "Müller_1_2.mp4"
+    made = (film.read_bytes(), film.stat().st_mtime_ns)
+    retry = batch_command("retry", folder, server_dir, "--json")
+    assert retry.returncode == 3, retry.stderr
+    after = json.loads(retry.stdout)
+    assert after["batch"]["counts"] == before["batch"]["counts"]
+    assert [(fault["row"], fault["code"]) for fault in after["faults"]] == [(2, "voice_not_found"), (3, "face_not_found")]
+    assert (film.read_bytes(), film.stat().st_mtime_ns) == made, "what succeeded is neither made nor fetched again"
+    with backend(server_dir) as client:
+        rows = list(client.items(f"/v1/batches/{after['batch']['id']}/rows"))
+    assert [(row["state"], row["tries"]) for row in rows] == [("succeeded", 1), ("invalid", 0), ("failed", 2)]
+
+
+def test_batch_is_paused_resumed_and_canceled_by_command(folder: Path, server_dir: Path) -> None:
+    body = {"defaults": DEFAULTS, "rows": [{"speech": {"text": "Hello.", "voice": {"voice_id": "en-us"}}}] * 2}
+
+    def command(verb: str, batch_id: str, *options: str) -> Any:
+        done = spokesmodel("batch", verb, batch_id, "--state-dir", str(server_dir), *options)
+        assert not done.stderr.startswith("error"), done.stderr
+        return done
+
+    with backend(server_dir) as client:
+        first, second = client.post("/v1/batches", body), client.post("/v1/batches", body)
+        for batch in (first, second):  # before anything of them can have ended
+            assert client.post(f"/v1/batches/{batch['id']}/pause")["state"] == "paused"
+        for verb in ("pause", "status"):
+            paused = command(verb, first["id"])
+            assert (paused.returncode, paused.stdout.splitlines()[0]) == (0, f"{first['id']}: paused")
+        resumed = command("resume", first["id"], "--out", str(folder / "films"))
+        assert resumed.returncode == 0, resumed.stderr
+        assert resumed.stdout.splitlines()[0] == "2 rows: 2 succeeded"
+        assert sorted(path.name for path in (folder / "films").glob("*.mp4")) == ["row-1.mp4", "row-2.mp4"]
+        canceled = command("cancel", second["id"], "--json")
+        assert canceled.returncode == 0, canceled.stderr
+        told = json.loads(canceled.stdout)
+        assert (told["state"], told["counts"]["succeeded"]) == ("canceled", 0)
+        assert told["finished_at"] is not None
+        again = command("cancel", first["id"], "--json")
+        assert error_of(again)["code"] == "batch_is_final"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import re
 import shlex
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -24,6 +26,14 @@ _FIRST_POLL_S: Final = 0.2
 _LONGEST_POLL_S: Final = 2.0
 _MAX_SHOWN: Final = 50
 _UNSAFE: Final = re.compile(r"[^\w.-]+")
+# What Windows takes for a device, whatever its ending: films are copied there, too.
+_DEVICES: Final = (
+    "CON",
+    "PRN",
+    "AUX",
+    "NUL",
+    *(f"{port}{number}" for port in ("COM", "LPT") for number in range(1, 10)),
+)
 RESULTS: Final = "results.csv"
 Values = dict[str, Any]
 
@@ -68,7 +78,7 @@ def save_results(
         InvalidRequest: ``out_not_writable``.
     """
     _make(out)
-    rows = list(_results(client, batch["id"], out))
+    rows = list(_results(client, batch["id"]))
     names = _names(rows)
     with_files = [row for row in rows if row["result"]]
     for number, row in enumerate(with_files):
@@ -78,28 +88,30 @@ def save_results(
     return rows
 
 
-def _results(client: Client, batch_id: str, out: Path) -> Iterator[Values]:
+def _results(client: Client, batch_id: str) -> Iterator[Values]:
     """Every row of the result table, part after part."""
-    path = out / f".{RESULTS}.jsonl"
     cursor, is_first = "", True
-    while cursor or is_first:
-        asked = {"format": "jsonl", **({"cursor": cursor} if cursor else {})}
-        part = client.get(f"/v1/batches/{batch_id}/results", **asked)
-        client.download(part["url"], path)
-        with path.open(encoding="utf-8") as lines:
-            yield from (json.loads(line) for line in lines)
-        cursor, is_first = part["next_cursor"] or "", False
-    path.unlink()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "part.jsonl"
+        while cursor or is_first:
+            asked = {"format": "jsonl", **({"cursor": cursor} if cursor else {})}
+            part = client.get(f"/v1/batches/{batch_id}/results", **asked)
+            client.download(part["url"], path)
+            with path.open(encoding="utf-8") as lines:
+                yield from (json.loads(line) for line in lines)
+            cursor, is_first = part["next_cursor"] or "", False
 
 
 def _write_table(rows: list[Values], path: Path) -> None:
-    """The server's table with the files that are here in place of links, which expire."""
+    """The server's table with the files that are here in place of links, which expire; in place in one step."""
     from services.domain.cell import shown_cell
+    from spokesmodel.client import part_of
 
+    part = part_of(path)
     roles = list(dict.fromkeys(role for row in rows for role in row.get("files", {})))
     try:
         # Spreadsheets take a file without a byte order mark for their own code page.
-        with path.open("w", encoding="utf-8-sig", newline="") as file:
+        with part.open("x", encoding="utf-8-sig", newline="") as file:
             writer = csv.writer(file)
             writer.writerow(["row", "id", "state", "job_id", "column", "code", "reason", *roles, "facts"])
             for row in rows:
@@ -109,8 +121,12 @@ def _write_table(rows: list[Values], path: Path) -> None:
                 facts = json.dumps(row["result"]["facts"], ensure_ascii=False) if row["result"] else ""
                 head = [row[name] for name in ("row", "id", "state", "job_id")]
                 writer.writerow([shown_cell(cell) for cell in (*head, *told, *files, facts)])
+        part.replace(path)
     except OSError as error:
         raise InvalidRequest(f"{path} cannot be written: {error.strerror}.", code="out_not_writable") from error
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 def _fetch(client: Client, row: Values, targets: Mapping[str, Path], out: Path) -> dict[str, str]:
@@ -133,6 +149,8 @@ def _names(rows: list[Values]) -> dict[int, str]:
     for row in rows:
         number = f"row-{row['row']:0{width}}"
         name = _UNSAFE.sub("_", row["id"] or "").strip("._")[:100] or number
+        if name.partition(".")[0].upper() in _DEVICES:
+            name = f"{name}-{number}"
         if name.casefold() in taken:
             name = f"{name}-{number}"
         taken.add(name.casefold())

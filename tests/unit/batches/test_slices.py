@@ -144,9 +144,12 @@ def test_header_of_more_columns_than_there_can_be_is_refused_by_name(world: Batc
 def test_near_names_are_looked_for_a_few_times_only(world: BatchWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     near = creation.get_close_matches
-    monkeypatch.setattr(
-        creation, "get_close_matches", lambda name, *args, **options: asked.append(name) or near(name, *args, **options)
-    )
+
+    def counted(name: str, *args: Any, **options: Any) -> Any:
+        asked.append(name)
+        return near(name, *args, **options)
+
+    monkeypatch.setattr(creation, "get_close_matches", counted)
     long_name = "speech.text" * 5_000
     batch = world.submit_file(",".join([long_name, *(f"duration{number}" for number in range(900))]) + "\n1\n")
     world.run_to_end(batch)
@@ -176,7 +179,12 @@ def test_file_that_would_fill_the_memory_is_refused(world: BatchWorld, data: str
 def test_line_of_json_that_is_far_too_long_is_not_even_read(world: BatchWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     loads = json.loads
     lengths: list[int] = []
-    monkeypatch.setattr(json, "loads", lambda text, **options: lengths.append(len(text)) or loads(text, **options))
+
+    def counted(text: str, **options: Any) -> Any:
+        lengths.append(len(text))
+        return loads(text, **options)
+
+    monkeypatch.setattr(json, "loads", counted)
     line = json.dumps({"id": "x" * MAX_RECORD})
     batch = world.submit_file(f"{line}\n{json.dumps(ROWS[0])}\n", media_type="application/jsonl")
     assert world.run_to_end(batch).counts == {"invalid": 1, "succeeded": 1}

@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -22,6 +24,7 @@ from spokesmodel.cli.batch.follow import (
 )
 from spokesmodel.cli.batch.memo import Memo, known_batch, read_memo, write_memo
 from spokesmodel.cli.batch.prepare import prepare, read_defaults, send
+from spokesmodel.client import Client
 
 MEMO = Memo(batch_id="batch_1", sha256="ab", out="/o", state_dir="/s", server=None, renamed={"a.upload_id": "a.file"})
 
@@ -148,11 +151,12 @@ def test_defaults_are_an_object(tmp_path, text, code):
 
 
 def test_results_are_named_for_ids_and_never_the_same_or_outside():
-    ids = ["sku 1/2", "sku-1", None, "../../etc/passwd", "SKU-1", "小明", "...", "sku 1/2"]
+    ids = ["sku 1/2", "sku-1", None, "../../etc/passwd", "SKU-1", "小明", "...", "sku 1/2", "con", "Lpt1.x", "console"]
     rows = [{"row": number, "id": name} for number, name in enumerate(ids, 1)]
     names = list(_names(rows).values())
     assert names == [
-        "sku_1_2", "sku-1", "row-3", "etc_passwd", "SKU-1-row-5", "小明", "row-7", "sku_1_2-row-8",
+        "sku_1_2", "sku-1", "row-03", "etc_passwd", "SKU-1-row-05", "小明", "row-07", "sku_1_2-row-08", "con-row-09",
+        "Lpt1.x-row-10", "console",
     ]  # fmt: skip
     assert len({name.casefold() for name in names}) == len(names)
 
@@ -234,3 +238,41 @@ def test_files_that_are_there_already_are_not_fetched_again(tmp_path):
     table = (tmp_path / "out" / "results.csv").read_text(encoding="utf-8-sig").splitlines()
     assert table[0] == "row,id,state,job_id,column,code,reason,video,facts"
     assert table[1].startswith("1,x,succeeded,j,,,,x.mp4,")
+
+
+class Meeting(Client):
+    """A client that is half through each download when the other one is."""
+
+    def __init__(self, barrier: threading.Barrier, row: dict[str, Any]) -> None:
+        super().__init__("http://127.0.0.1:1", "key")
+        self._barrier = barrier
+        self._row = row
+
+    def get(self, path: str, **parameters: str) -> dict[str, Any]:
+        return {"url": "table", "next_cursor": None}
+
+    def _receive(self, url: str, file: IO[bytes]) -> None:
+        data = json.dumps(self._row).encode() + b"\n" if url == "table" else b"abcdef"
+        file.write(data[:3])
+        file.flush()
+        self._barrier.wait(timeout=20)
+        file.write(data[3:])
+
+
+def test_two_commands_fetch_into_one_folder_and_neither_is_in_the_others_way(tmp_path):
+    output = {"name": "video", "url": "u/video.mp4", "media_type": "video/mp4", "size_bytes": 6, "sha256": ""}
+    row = {
+        "row": 1, "id": "x", "state": "succeeded", "job_id": "j", "tries": 1, "faults": [], "failure": None,
+        "result": {"outputs": [output], "facts": {}},
+    }  # fmt: skip
+    barrier = threading.Barrier(2)
+
+    def fetch(_: int) -> list[dict[str, Any]]:
+        with Meeting(barrier, row) as client:
+            return save_results(client, {"id": "b"}, tmp_path / "out", lambda stage, fraction: None)
+
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(fetch, range(2))
+    assert first == second
+    assert (tmp_path / "out" / "x.mp4").read_bytes() == b"abcdef"
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["results.csv", "x.mp4"]
