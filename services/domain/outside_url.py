@@ -6,7 +6,7 @@ import re
 import socket
 import unicodedata
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -19,6 +19,9 @@ _EMBEDS_IPV4: Final = (IPv6Network("64:ff9b::/96"), IPv6Network("::/96"))
 # Dotless and short addresses as browsers and the C library read them: 2130706433, 127.1, 0x7f.1, 0177.0.0.1.
 _NUMBERS: Final = re.compile(r"(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+)){0,3}")
 _IDEOGRAPHIC_STOP: Final = "\u3002"  # a dot between labels in IDNA; NFKC makes the other wide dots of it
+# Not for hosts of the open internet, though versions of Python differ on it: protocol assignments (one is a cloud's
+# metadata service), the 6to4 relay, documentation.
+_NOT_HOSTS: Final = (IPv4Network("192.0.0.0/24"), IPv4Network("192.88.99.0/24"), IPv6Network("3fff::/20"))
 _AZURE_PLATFORM: Final = IPv4Address("168.63.129.16")  # a public number that answers only inside Azure
 
 
@@ -91,6 +94,8 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
             return is_public(inner)
         if address.is_site_local:
             return False
+    if any(address in network for network in _NOT_HOSTS):
+        return False
     is_internal = address.is_multicast or address.is_reserved or address == _AZURE_PLATFORM
     return address.is_global and not is_internal
 

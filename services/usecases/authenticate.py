@@ -67,7 +67,7 @@ def check_scope(key: ApiKey, needed: Scope) -> None:
     """
     if needed not in key.scopes:
         raise Forbidden(
-            f"This needs a key with the scope {needed!r}; {key.id} has {', '.join(sorted(key.scopes))}.",
+            f"This needs a key with the scope `{needed}`; {key.id} has {', '.join(sorted(key.scopes))}.",
             code="scope_missing",
         )
 

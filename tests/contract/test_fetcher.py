@@ -100,7 +100,7 @@ def test_this_machine_is_not_read_however_it_is_spelled(fetch, server, host):
 @pytest.mark.parametrize(
     "url",
     ["http://169.254.169.254/latest/meta-data/", "http://[fd00:ec2::254]/", "http://10.0.0.1/", "http://192.168.1.1/",
-     "http://100.64.0.1/", "http://168.63.129.16/", "http://metadata.example@169.254.169.254/",
+     "http://100.64.0.1/", "http://168.63.129.16/", "http://192.0.0.192/", "http://192.88.99.1/", "http://[3fff::1]/", "http://metadata.example@169.254.169.254/",
      "https://user:secret@files.example/a.png", "file:///etc/passwd", "gopher://files.example/", "ftp://files.example/",
      "http://files.example\\@127.0.0.1/", "http://files.example /", "//files.example/a.png", "http:///a.png", "data:,x",
      "http://files.example:99999/", "http://127.0.0.1#@files.example/", "http://127.0.0.1?@files.example/"],
@@ -179,14 +179,21 @@ def test_redirect_from_https_to_http_is_refused(location):
 
     from services.adapters.http.fetcher import _next_url
 
-    answer = httpx.Response(302, headers={"Location": location})
+    answer = httpx.Response(302, extensions={"location": location})
     if location.startswith("//"):
         assert _next_url("https://files.example/", answer).startswith("https:")
         return
     with pytest.raises(ContentRejected) as caught:
         _next_url("https://files.example/", answer)
     assert caught.value.code == "source_url_refused"
-    assert _next_url("http://files.example/", httpx.Response(302, headers={"Location": "https://a.example/"}))
+    assert _next_url("http://files.example/", httpx.Response(302, extensions={"location": "https://a.example/"}))
+
+
+@pytest.mark.parametrize("location", ["http://[::1", "http://files.example/\x01", "http://files.example:99999/"])
+def test_redirect_to_what_is_no_url_is_refused_and_not_tried_again(fetch, server, location):
+    server.answers["/start"] = redirect(location)
+    error = refused(fetch, server.url("/start"))
+    assert (error.code, error.retryable) == ("source_url_refused", False)
 
 
 def test_redirect_without_a_target_is_refused(fetch, server):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin
 
-from services.adapters.http.guard import Unreachable, new_client, open_answer
+from services.adapters.http.guard import LOCATION, Unreachable, new_client, open_answer
 from services.domain.errors import ContentRejected, Unavailable
 from services.domain.outside_url import SOURCE
 from services.ports.fetcher import Fetched
@@ -62,7 +62,7 @@ class HttpFetcher:
 
 
 def _next_url(url: str, response: httpx.Response) -> str:
-    location: str | None = response.headers.get("Location")
+    location: str = response.extensions.get(LOCATION, "")
     if not location:
         raise SOURCE.refusal("it redirects to nowhere")
     try:

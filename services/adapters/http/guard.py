@@ -11,13 +11,16 @@ import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from services.domain.errors import Unavailable
 from services.domain.outside_url import UrlPurpose, is_public, parse_outside_url
 
 if TYPE_CHECKING:
     import httpx
+
+
+LOCATION: Final = "location"  # of an answer's extensions: the header, which is not among the headers
 
 
 class Unreachable(Unavailable):
@@ -31,9 +34,19 @@ async def new_client() -> AsyncIterator[httpx.AsyncClient]:
     """A client that follows no redirect, knows no proxy and no netrc, and shares no connection between names."""
     import httpx
 
-    limits = httpx.Limits(max_keepalive_connections=0)
-    async with httpx.AsyncClient(timeout=None, follow_redirects=False, trust_env=False, limits=limits) as client:
+    async with httpx.AsyncClient(
+        timeout=None,
+        follow_redirects=False,
+        trust_env=False,
+        limits=httpx.Limits(max_keepalive_connections=0),
+        event_hooks={"response": [_set_location_aside]},
+    ) as client:
         yield client
+
+
+async def _set_location_aside(response: httpx.Response) -> None:
+    """Whoever follows a redirect reads where it leads: the client takes one that is no URL for a lost line."""
+    response.extensions[LOCATION] = response.headers.pop("Location", "")
 
 
 @asynccontextmanager
