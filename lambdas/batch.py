@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from lambdas import metrics
 from lambdas.api import creations
-from lambdas.runtime import logger, serve_records, services
+from lambdas.runtime import Served, log_batch, serve_records, serve_row, services
 from services.bootstrap import Services
 from services.domain.batch import Batch
 from services.domain.errors import InvalidRequest, NotFound
@@ -69,19 +70,16 @@ def server(ours: Services) -> BatchServer:
 
 
 def _serve(body: str) -> None:
-    batch_id = _batch_id(body)
-    logger.thread_safe_append_keys(stage="batch", batch_id=batch_id)  # until the record's end
-    batch = server(services()).serve(batch_id)
-    if batch is not None:
-        logger.info(
-            "batch served",
-            batch_id=batch.id,
-            tenant_id=batch.tenant_id,
-            state=batch.state,
-            step=batch.step,
-            counts=dict(batch.counts),
-            failure=None if batch.failure is None else batch.failure.code,
-        )
+    ours = services()
+    kind: Served[Batch] = Served(
+        id_key="batch_id",
+        gone="batch_not_found",
+        get=ours.batches.get,
+        keys=lambda batch: {"tenant_id": batch.tenant_id},
+        log=log_batch,
+        measure=lambda before, after, duration_s: metrics.batch_served(before, after, duration_s=duration_s),
+    )
+    serve_row(_batch_id(body), server(ours).serve, stage="batch", of=kind)
 
 
 def _batch_id(body: str) -> str:

@@ -10,6 +10,7 @@ from typing import Final
 
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
+from services.domain.batch import Batch
 from services.domain.job import Job, JobState, JobStep
 from services.usecases.measure_backlog import Backlog
 
@@ -63,6 +64,12 @@ def served(stage: str, before: Job, after: Job, *, duration_s: float) -> None:
     if before.step is JobStep.NOTIFY:
         outcome = "again" if after.step is JobStep.NOTIFY else "done"
         emit({"WebhookTries": (1, _COUNT)}, outcome=outcome)
+
+
+def batch_served(before: Batch, after: Batch, *, duration_s: float) -> None:
+    """A step of a batch was served and made ``after`` of ``before``; nothing when it changed nothing."""
+    if after.version != before.version:
+        emit({"StageDuration": (duration_s, _SECONDS)}, stage=f"batch_{before.step}")
 
 
 def step_failed(*, stack: str) -> None:

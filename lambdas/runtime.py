@@ -12,7 +12,8 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
 
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
@@ -21,11 +22,13 @@ from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 from lambdas import metrics
 from services.adapters import tracing
 from services.bootstrap import Services, bootstrap
+from services.domain.batch import Batch
 from services.domain.errors import InvalidRequest, NotFound, SpokesmodelError
 from services.domain.job import Job, JobStep
 from services.domain.retry import backoff_s
 from services.usecases.put_back import put_back
 
+R = TypeVar("R", Job, Batch)
 logger: Final = Logger(service="spokesmodel")
 _lock: Final = threading.Lock()
 _services: Services | None = None
@@ -122,48 +125,90 @@ def note_failed_step(error: Exception) -> None:
         metrics.step_failed(stack=settings.table_prefix.removesuffix("-"))
 
 
-def serve_job(job_id: str, step: Callable[[str], Job | None], *, stage: str) -> None:
-    """Let ``step`` serve one job of a record: with its keys on each line, its trace continued, the stage measured.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served(Generic[R]):
+    """What serving a kind of row has of its own.
+
+    Attributes:
+        id_key: What its id is called in logs and traces.
+        gone: The code of a row that is not there.
+        get: Reads the row.
+        keys: What every line says of the row besides its id.
+        log: The line that says where the row is now.
+        measure: Sends the metrics of a row before and after, which took some seconds.
+    """
+
+    id_key: str
+    gone: str
+    get: Callable[[str], R]
+    keys: Callable[[R], dict[str, str | int]]
+    log: Callable[[R], None]
+    measure: Callable[[R, R, float], None]
+
+
+def serve_row(row_id: str, step: Callable[[str], R | None], *, stage: str, of: Served[R]) -> None:
+    """Let ``step`` serve one row of a record: with its keys on each line, its trace continued, the stage measured.
 
     The row is read before: what its keys are, and what the step changed, is then known whatever happens.
     """
-    ours, outer = services(), logger.thread_safe_get_current_keys()
-    logger.thread_safe_append_keys(stage=stage, job_id=job_id)  # kept when it fails: that is a line of its caller's
+    outer = logger.thread_safe_get_current_keys()
+    ids = {of.id_key: row_id}
+    logger.thread_safe_append_keys(stage=stage, **ids)  # kept when it fails: that is a line of its caller's
     started = time.monotonic()
+    before: R | None
     try:
-        before = ours.jobs.get(job_id)
-        logger.thread_safe_append_keys(tenant_id=before.tenant_id, attempt=before.attempt)
+        before = of.get(row_id)
+        logger.thread_safe_append_keys(**of.keys(before))
     except NotFound:
         before = None  # deleted: the step knows what is left to do
-    parent, keys = (None, {}) if before is None else (before.traceparent, {"tenant_id": before.tenant_id})
-    with tracing.span(stage, parent=parent, job_id=job_id, **keys):
+    keys = {} if before is None else {"tenant_id": str(of.keys(before)["tenant_id"])}
+    with tracing.span(stage, parent=getattr(before, "traceparent", None), **ids, **keys):
         try:
-            after = step(job_id)
+            after = step(row_id)
         except NotFound as error:
-            if error.code != "job_not_found":
+            if error.code != of.gone:
                 raise
             after = None
         if after is not None:
-            tracing.note(attempt=after.attempt, state=after.state, step=after.step)
-            log_job(after)
-            if before is not None and ours.settings.profile == "aws":
-                metrics.served(stage, before, after, duration_s=time.monotonic() - started)
+            of.log(after)
+            if before is not None and services().settings.profile == "aws":
+                of.measure(before, after, time.monotonic() - started)
     logger.thread_safe_clear_keys()
     logger.thread_safe_append_keys(**outer)
+
+
+def serve_job(job_id: str, step: Callable[[str], Job | None], *, stage: str) -> None:
+    """``serve_row`` of a job."""
+
+    def log(job: Job) -> None:
+        tracing.note(attempt=job.attempt, state=job.state, step=job.step)
+        log_job(job)
+
+    kind: Served[Job] = Served(
+        id_key="job_id",
+        gone="job_not_found",
+        get=services().jobs.get,
+        keys=lambda job: {"tenant_id": job.tenant_id, "attempt": job.attempt},
+        log=log,
+        measure=lambda before, after, duration_s: metrics.served(stage, before, after, duration_s=duration_s),
+    )
+    serve_row(job_id, step, stage=stage, of=kind)
 
 
 def log_job(job: Job | None) -> None:
     """One line that says where a job is."""
     if job is not None:
-        logger.info(
-            "job served",
-            job_id=job.id,
-            tenant_id=job.tenant_id,
-            state=job.state,
-            step=job.step,
-            attempt=job.attempt,
-            failure=None if job.failure is None else job.failure.code,
-        )
+        logger.info("job served", job_id=job.id, attempt=job.attempt, **_where(job))
+
+
+def log_batch(batch: Batch) -> None:
+    """One line that says where a batch is."""
+    logger.info("batch served", batch_id=batch.id, counts=dict(batch.counts), **_where(batch))
+
+
+def _where(row: Job | Batch) -> dict[str, Any]:
+    failure = None if row.failure is None else row.failure.code
+    return {"tenant_id": row.tenant_id, "state": row.state, "step": row.step, "failure": failure}
 
 
 def log_submitted(job: Job) -> None:

@@ -88,25 +88,13 @@ def _video(services: Services) -> Creation:
         return BatchEstimate(quantities=made.quantities, cost=made.cost)
 
     def submit(values: Values, *, job_id: str, tenant_id: str, batch_id: str) -> Job:
-        body = VideoBody.model_validate(values)
-        return submit_video(
-            body.to_domain(),
+        return submit_video_body(
+            VideoBody.model_validate(values),
             job_id=job_id,
             tenant_id=tenant_id,
-            jobs=services.jobs,
-            uploads=services.uploads,
-            avatars=services.avatars,
-            voices=services.voices,
-            objects=services.objects,
-            consents=services.consents,
-            audit=services.audit,
-            clock=services.clock,
-            settings=services.settings,
             actor=batch_id,
-            callback_url=body.callback_url,
-            callback_id=body.callback_id,
-            has_language_model=services.language_model is not None,
             batch_id=batch_id,
+            services=services,
         )
 
     return Creation(
@@ -117,6 +105,43 @@ def _video(services: Services) -> Creation:
         faults=_faults(VideoBody, check),
         estimate=estimate,
         submit=submit,
+    )
+
+
+def submit_video_body(
+    body: VideoBody,
+    *,
+    job_id: str,
+    tenant_id: str,
+    actor: str,
+    services: Services,
+    batch_id: str | None = None,
+    traceparent: str | None = None,
+) -> Job:
+    """The job of a body, whether it came as a request or as a row; ``submit_video`` with the adapters of ``services``.
+
+    Raises:
+        SpokesmodelError: As ``submit_video`` does.
+    """
+    return submit_video(
+        body.to_domain(),
+        job_id=job_id,
+        tenant_id=tenant_id,
+        jobs=services.jobs,
+        uploads=services.uploads,
+        avatars=services.avatars,
+        voices=services.voices,
+        objects=services.objects,
+        consents=services.consents,
+        audit=services.audit,
+        clock=services.clock,
+        settings=services.settings,
+        actor=actor,
+        callback_url=body.callback_url,
+        callback_id=body.callback_id,
+        has_language_model=services.language_model is not None,
+        batch_id=batch_id,
+        traceparent=traceparent,
     )
 
 

@@ -10,6 +10,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Body
 
 from lambdas import runtime
 from lambdas.api.answers import acting_key, after_waiting, answered_once, caller, job_values, json_answer, outcomes
+from lambdas.api.creations import submit_video_body
 from lambdas.api.request_parts import IdempotencyKey, Prefer
 from lambdas.api.resolver import new_router
 from lambdas.api.schemas.jobs import JobDetailBody
@@ -19,7 +20,6 @@ from services.adapters import tracing
 from services.domain.scope import Scope
 from services.usecases.check_quota import check_job_quota
 from services.usecases.get_job import get_job
-from services.usecases.submit_video import submit_video
 
 router: Final = new_router()
 
@@ -49,24 +49,13 @@ def create_video(
         check_job_quota(
             tenant, jobs=services.jobs, usage=services.usage, clock=services.clock, settings=services.settings
         )
-        job = submit_video(
-            body.to_domain(),
+        job = submit_video_body(
+            body,
             job_id=job_id,
             tenant_id=tenant.id,
-            jobs=services.jobs,
-            uploads=services.uploads,
-            avatars=services.avatars,
-            voices=services.voices,
-            objects=services.objects,
-            consents=services.consents,
-            audit=services.audit,
-            clock=services.clock,
-            settings=services.settings,
             actor=acting_key(router).id,
-            callback_url=body.callback_url,
-            callback_id=body.callback_id,
-            has_language_model=services.language_model is not None,
             traceparent=tracing.traceparent(),
+            services=services,
         )
         runtime.log_submitted(job)
         return json_answer(job_values(job), status=202, headers={"Location": f"/v1/jobs/{job.id}", "Retry-After": "2"})

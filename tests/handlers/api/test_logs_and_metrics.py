@@ -12,7 +12,7 @@ from datetime import timedelta
 import pytest
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from lambdas import complete, dispatch, metrics, outbox, prepare, reaper, runtime, webhooks
+from lambdas import batch, complete, dispatch, metrics, outbox, prepare, reaper, runtime, webhooks
 from services.adapters import tracing
 from services.adapters.aws.job_items import item_of
 from services.domain import wire
@@ -172,6 +172,26 @@ def test_each_stage_is_measured_once(world, sqs, measured):
     world.sender.answers = [500]
     webhooks.lambda_handler(message, CONTEXT)
     assert measured()["WebhookTries", "again"] == 1.0
+
+
+def test_batch_is_logged_and_each_of_its_steps_measured(world, api, video, sqs, measured, lines):
+    video["presenter"] = {"avatar_id": "avatar_unknown"}
+    created = api.post("/v1/batches", {"rows": [video], "callback_url": CALLBACK_URL}).body
+    lines(), measured()
+    message = sqs({"batch_id": created["id"]})
+    batch.lambda_handler(message, CONTEXT)
+    batch.lambda_handler(message, CONTEXT)
+    logged = lines()
+    assert [(line["stage"], line["state"], line["step"]) for line in logged] == [
+        ("batch", "succeeded", "notify"), ("batch", "succeeded", "none"),
+    ]  # fmt: skip
+    for line in logged:
+        assert (line["message"], line["batch_id"], line["request_id"]) == ("batch served", created["id"], "request-7")
+        assert line["tenant_id"] == world.batches.get(created["id"]).tenant_id
+    found = measured()
+    assert set(found) == {("StageDuration", "batch_validate"), ("StageDuration", "batch_notify")}
+    batch.lambda_handler(message, CONTEXT)
+    assert not measured(), "nothing was due"
 
 
 def test_failures_are_counted_by_code_and_repeated_attempts_apart(world, sqs, measured):
