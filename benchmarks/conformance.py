@@ -173,7 +173,6 @@ class _Machine:
         self._report = report
         self._schema = schemathesis.openapi.from_url(f"{system.url}/v1/openapi.json")
         self._session = requests.Session()
-        report.transitions = self._schema.statistic.transitions.total
 
     def run(self, num_scenarios: int) -> None:
         """So many sequences of requests, of a new tenant."""
@@ -192,7 +191,8 @@ class _Machine:
     def _class(self) -> Any:
         system, report, session = self._system, self._report, self._session
         tenant = SeededTenant(system.url, system.services, callback_url=f"{system.url}/v1/health")
-        base = self._schema.as_state_machine()
+        base = self._schema.as_state_machine()  # finds the links, too
+        report.transitions = self._schema.statistic.transitions.total
 
         class Machine(base):  # type: ignore[misc, valid-type]
             def before_call(self, case: Any) -> None:
