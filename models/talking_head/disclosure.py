@@ -42,7 +42,7 @@ class FilmDisclosure:
         self._wanted = storyboard.disclosure.corner
         self._label: VisibleLabel | None = None
         if storyboard.disclosure.visible_label:
-            keep_clear = KeepClear(faces=scene.faces, caption_rows=captions)
+            keep_clear = KeepClear(faces=scene.faces, heads=scene.hair, caption_rows=captions)
             self._label = VisibleLabel(scene.size, language, corner=self._wanted, keep_clear=keep_clear)
 
     def draw(self, frame: NDArray[np.uint8]) -> None:

@@ -36,6 +36,7 @@ Frame = NDArray[np.uint8]
 Matte = NDArray[np.float32]
 
 _HEAD_SEARCH_PX: Final = 1600  # long side; hair is measured to a pixel of it
+_HAIR: Final = 0.5  # of a matte
 _MATTE_MEMORY: Final = 0.4  # share of the frame before in a video's matte, against flicker
 _LOWER_LIP: Final = 17  # of the mesh: the lower edge of the lower lip
 _JAW_DROP: Final = 0.05  # how far lips and chin go down in speech, of the face's height
@@ -83,6 +84,7 @@ class Scene(Protocol):
         num_faces, face: How many faces were found, and which one speaks, from left to right.
         face_rows: Which rows of the film the face takes.
         faces: Where a face is at any time, as ``models.video.label.face_mask`` has it.
+        hair: Where the speaker's head with its hair is, as ``faces``; None where it was not measured.
         notes: What the client should know.
     """
 
@@ -90,6 +92,7 @@ class Scene(Protocol):
     size: tuple[int, int]
     face_rows: FaceRows
     faces: NDArray[np.bool_]
+    hair: NDArray[np.bool_] | None
     num_faces: int
     face: int
     notes: tuple[str, ...]
@@ -146,14 +149,16 @@ class PictureScene:
         face: int,
         notes: tuple[str, ...],
         other_faces: Sequence[NDArray[np.float32]] = (),
+        hair: NDArray[np.bool_] | None = None,
     ) -> None:
-        """``other_faces``: outlines of those who do not speak, in film pixels."""
+        """``other_faces``: outlines of those who do not speak, in film pixels; ``hair``: see ``Scene``."""
         self._renderer = MeshRenderer()
         self.base_frame = frame
         self._state = self._renderer.prepare(frame, landmarks)
         self.size = (frame.shape[1], frame.shape[0] * 2 // 3)
         self.face_rows = _rows([landmarks])
         self.faces = face_mask(self.size, [landmarks.points[:, :2], *other_faces])
+        self.hair = hair
         self.num_faces, self.face = num_faces, face
         self.notes = (*notes, *(_WARNINGS[code] for code in self._state.warnings if code in _WARNINGS))
 
@@ -185,6 +190,7 @@ class VideoScene:
         seen = [_in_film(plan, landmarks) for landmarks in track.landmarks if landmarks is not None]
         self.face_rows = _rows(seen)
         self.faces = face_mask(self.size, [landmarks.points[:, :2] for landmarks in seen])
+        self.hair: NDArray[np.bool_] | None = None
         self.num_faces, self.face = track.num_faces, track.face
         notes = [*source.notes, *plan.notes]
         if track.num_faces > 1:
@@ -232,9 +238,9 @@ def _picture_scene(source: PictureSource, settings: FilmSettings) -> PictureScen
     faces = finder.find(source.rgb)
     face = choose_face(faces, settings.face)
     landmarks = finder.landmarks(source.rgb, faces[face])
-    head = None
+    head, matte = None, None
     if settings.frame.aspect is not Aspect.SOURCE:
-        head = _head_with_hair(source.rgb, landmarks)
+        head, matte = _head_with_hair(source.rgb, landmarks)
     plan = _planned(source.size, head, settings)
     composer = _composer(settings, plan)
     rgb = plan.apply(source.rgb)
@@ -256,6 +262,7 @@ def _picture_scene(source: PictureSource, settings: FilmSettings) -> PictureScen
         face=face,
         notes=tuple(notes),
         other_faces=others,
+        hair=None if head is None or matte is None else _hair_in_film(plan, head, matte, source.size[0]),
     )
 
 
@@ -348,16 +355,31 @@ def _composer(settings: FilmSettings, plan: FramePlan) -> BackgroundComposer:
     )
 
 
-def _head_with_hair(rgb: Frame, landmarks: FaceLandmarks) -> HeadBox:
-    """Where the head is in a picture of any size, looked for in one of bounded size."""
+def _head_with_hair(rgb: Frame, landmarks: FaceLandmarks) -> tuple[HeadBox, Matte]:
+    """Where the head is in a picture of any size, looked for in one of bounded size; and the matte of that one."""
     small, scale = bounded(rgb, _HEAD_SEARCH_PX)
     points = (landmarks.points * np.float32(scale)).astype(np.float32)
-    head = head_box(replace(landmarks, points=points), person_matte(small))
-    return HeadBox(**{side: getattr(head, side) / scale for side in ("left", "top", "right", "bottom", "eye_y")})
+    matte = person_matte(small)
+    head = head_box(replace(landmarks, points=points), matte)
+    sides = ("left", "top", "right", "bottom", "eye_y")
+    return HeadBox(**{side: getattr(head, side) / scale for side in sides}), matte
 
 
 def _in_film(plan: FramePlan, landmarks: FaceLandmarks) -> FaceLandmarks:
     return replace(landmarks, points=plan.to_film(landmarks.points))
+
+
+def _hair_in_film(plan: FramePlan, head: HeadBox, matte: Matte, source_width: int) -> NDArray[np.bool_]:
+    """The part of ``matte`` (the whole source, small) that is in ``head``, as the film shows it, at a small size."""
+    step = max(1, min(plan.width, plan.height) // 256)
+    y, x = np.mgrid[0 : plan.height : step, 0 : plan.width : step]
+    origin, unit = plan.to_film(np.array([(0, 0), (1, 1)], np.float32))
+    source_x, source_y = (x - origin[0]) / (unit[0] - origin[0]), (y - origin[1]) / (unit[1] - origin[1])
+    in_head = (source_x > head.left) & (source_x < head.right) & (source_y > head.top) & (source_y < head.bottom)
+    scale = matte.shape[1] / source_width
+    columns = (source_x * scale).astype(int).clip(0, matte.shape[1] - 1)
+    rows = (source_y * scale).astype(int).clip(0, matte.shape[0] - 1)
+    return np.asarray(in_head & (matte[rows, columns] > _HAIR), np.bool_)
 
 
 def _outline(face: FaceBox, plan: FramePlan) -> NDArray[np.float32]:

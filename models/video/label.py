@@ -32,7 +32,8 @@ _INSET: Final = 0.03  # of the height, above and below
 # Apps lay their own controls over an upright film, and most of them below: subtitles keep clear of the same fifth.
 _TOP_INSET_UPRIGHT, _BOTTOM_INSET_UPRIGHT = 0.06, 0.205
 _UPRIGHT: Final = 0.7
-_PADDING: Final = 0.42  # of the type, round the letters
+_PADDING, _TIGHT_PADDING = 0.42, 0.26  # of the type, round the letters
+_RISES: Final = 4  # heights that are tried between a place and the edge, to leave hair free
 _GROWN_SHARE: Final = 0.05  # of a face's height, by which it moves
 # Where the EU's code of practice puts it, then where it is least in the way of subtitles.
 _ORDER: Final = (LabelCorner.TOP_RIGHT, LabelCorner.TOP_LEFT, LabelCorner.BOTTOM_RIGHT, LabelCorner.BOTTOM_LEFT)
@@ -46,10 +47,13 @@ class KeepClear:
 
     Attributes:
         faces: Where a face is in any frame; bool, of the film's shape and any smaller size. None: nowhere.
+        heads: Where heads with their hair are, as ``faces``. The label avoids these only by going a little up or aside,
+            or to the other top corner: never for a place over the body.
         caption_rows: First and last row of the film that subtitles may take, and None without.
     """
 
     faces: NDArray[np.bool_] | None = None
+    heads: NDArray[np.bool_] | None = None
     caption_rows: tuple[int, int] | None = None
 
 
@@ -103,11 +107,17 @@ class VisibleLabel:
         keep_clear = keep_clear or KeepClear()
         self.text, text_language = label_text(language)
         line, ink, size_px = _set(self.text, text_language, size)
-        padding = _PADDING * size_px
-        width, height = _even_up(ink.width + 2 * padding), _even_up(ink.height + 2 * padding)
-        place = _placed((width, height), size, corner, keep_clear)
-        self.corner = place.corner
-        self.box = (place.left, place.top, place.left + width, place.top + height)
+        label, tight = (
+            (_even_up(ink.width + 2 * share * size_px), _even_up(ink.height + 2 * share * size_px))
+            for share in (_PADDING, _TIGHT_PADDING)
+        )
+        place = _placed(label, size, corner, keep_clear)
+        self.corner, self.box = place.corner, _box(place, label)
+        if not _is_low(place.corner) and _face_share(self.box, size, keep_clear.heads):
+            for other, its_size in _beside_hair(place, (label, tight), size, may_cross=corner is None):
+                if _is_clear(_box(other, its_size), size, keep_clear):
+                    self.corner, self.box = other.corner, _box(other, its_size)
+                    break
         self.covers_face = _face_share(self.box, size, keep_clear.faces) > 0
         layers, pictures = _layers(line, ink, size_px, self.box)
         self._layers = layers
@@ -196,13 +206,28 @@ def _layers(
 def _placed(label: tuple[int, int], size: tuple[int, int], corner: LabelCorner | None, keep_clear: KeepClear) -> _Place:
     """The first place that is free, in the order of ``_candidates``; else the one that covers the least of a face."""
     places = list(_candidates(label, size, corner, keep_clear.caption_rows))
-    clear = [place for place in places if not _meets_captions(place, label, keep_clear.caption_rows)]
-    return min(
-        clear or places,
-        key=lambda place: _face_share(
-            (place.left, place.top, place.left + label[0], place.top + label[1]), size, keep_clear.faces
-        ),
-    )
+    clear = [place for place in places if not _meets_captions(_box(place, label), keep_clear.caption_rows)]
+    return min(clear or places, key=lambda place: _face_share(_box(place, label), size, keep_clear.faces))
+
+
+def _beside_hair(
+    place: _Place, labels: Sequence[tuple[int, int]], size: tuple[int, int], *, may_cross: bool
+) -> Iterator[tuple[_Place, tuple[int, int]]]:
+    """Places near a top ``place``, and the size of label for each: aside, then higher, then both in a smaller glass.
+
+    Args:
+        may_cross: The other top corner is tried before a smaller glass.
+    """
+    tight, across = round(_TIGHT_INSET * min(size)), round(_SIDE_INSET * min(size))
+    corners = [place.corner]
+    if may_cross:
+        corners += [corner for corner in (LabelCorner.TOP_RIGHT, LabelCorner.TOP_LEFT) if corner is not place.corner]
+    for label in labels:
+        for corner in corners:
+            for rise in range(_RISES + 1):
+                top = round(place.top + (min(tight, place.top) - place.top) * rise / _RISES)
+                for aside in (across, tight):
+                    yield _at(corner, aside, top, label, size), label
 
 
 def _candidates(
@@ -224,7 +249,7 @@ def _candidates(
         if caption_rows is not None and _is_low(corner) == (sum(caption_rows) > size[1]):
             above = size[1] - (caption_rows[0] - tight)
             yield _at(corner, across, above if _is_low(corner) else caption_rows[1] + tight, label, size)
-        if corner is wanted:
+        if corner is wanted and not (is_upright and _is_low(corner)):  # there stand the apps' own controls
             yield _at(corner, tight, tight, label, size)
     for corner in order:
         yield _at(corner, tight, tight, label, size)
@@ -239,12 +264,21 @@ def _at(corner: LabelCorner, inset_x: int, inset_y: int, label: tuple[int, int],
     return _Place(left // 2 * 2, top // 2 * 2, corner)
 
 
+def _box(place: _Place, label: tuple[int, int]) -> tuple[int, int, int, int]:
+    return place.left, place.top, place.left + label[0], place.top + label[1]
+
+
+def _is_clear(box: tuple[int, int, int, int], size: tuple[int, int], keep_clear: KeepClear) -> bool:
+    covered = _face_share(box, size, keep_clear.faces) + _face_share(box, size, keep_clear.heads)
+    return not covered and not _meets_captions(box, keep_clear.caption_rows)
+
+
 def _is_low(corner: LabelCorner) -> bool:
     return corner in (LabelCorner.BOTTOM_RIGHT, LabelCorner.BOTTOM_LEFT)
 
 
-def _meets_captions(place: _Place, label: tuple[int, int], rows: tuple[int, int] | None) -> bool:
-    return rows is not None and place.top < rows[1] and place.top + label[1] > rows[0]
+def _meets_captions(box: tuple[int, int, int, int], rows: tuple[int, int] | None) -> bool:
+    return rows is not None and box[1] < rows[1] and box[3] > rows[0]
 
 
 def _face_share(box: tuple[int, int, int, int], size: tuple[int, int], faces: NDArray[np.bool_] | None) -> float:

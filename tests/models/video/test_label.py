@@ -131,6 +131,70 @@ def test_label_leaves_a_face_anywhere_free(size, wanted, where):
     assert not label.covers_face
 
 
+def in_head(box: tuple[int, int, int, int], head: tuple[float, float, float, float]) -> bool:
+    """Whether a pixel of the box is in the ellipse of the head, by counting them."""
+    y, x = np.mgrid[box[1] : box[3], box[0] : box[2]] + 0.5
+    across, down = (2 * x - head[0] - head[2]) / (head[2] - head[0]), (2 * y - head[1] - head[3]) / (head[3] - head[1])
+    return bool((across**2 + down**2 < 1).any())
+
+
+def head_mask(size: tuple[int, int], head: tuple[float, float, float, float]) -> np.ndarray:
+    """The ellipse in the box ``head``, in every pixel of a frame."""
+    y, x = np.mgrid[0 : size[1], 0 : size[0]] + 0.5
+    across, down = (2 * x - head[0] - head[2]) / (head[2] - head[0]), (2 * y - head[1] - head[3]) / (head[3] - head[1])
+    return across**2 + down**2 < 1
+
+
+HEADS = {  # of frames 720 pixels high; the label as it stands without regard to hair reaches into each
+    "room at the side": ((404, 720), (31.0, -10.0, 231.0, 200.0), None),
+    "room above": ((720, 720), (350.0, 88.0, 560.0, 380.0), None),
+    "room in the other corner": ((404, 720), (190.0, 20.0, 380.0, 290.0), None),
+    "room in the corner that was asked for": ((720, 720), (250.0, 82.0, 470.0, 380.0), LabelCorner.TOP_RIGHT),
+}
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_label_leaves_hair_free_where_a_top_place_near_by_does(name):
+    size, head, corner = HEADS[name]
+    before = VisibleLabel(size, "en", corner=corner)
+    label = VisibleLabel(size, "en", corner=corner, keep_clear=KeepClear(heads=head_mask(size, head)))
+    assert in_head(before.box, head)
+    assert not in_head(label.box, head)
+    assert label.box[1] <= before.box[1], "never lower, over the body"
+    assert label.box[0] >= 0
+    assert label.box[2] <= size[0]
+    if corner is not None:
+        assert label.corner is corner
+
+
+def test_label_stays_where_no_place_near_by_leaves_hair_free():
+    size, head = (404, 720), (10.0, -20.0, 394.0, 400.0)
+    before = VisibleLabel(size, "en")
+    assert VisibleLabel(size, "en", keep_clear=KeepClear(heads=head_mask(size, head))).box == before.box
+
+
+def test_hair_is_left_free_at_no_cost_to_faces_and_subtitles():
+    size, head, _ = HEADS["room above"]
+    captions = (0, 40)
+    faces = face_mask(size, [face((360, 250), 90)])
+    label = VisibleLabel(
+        size, "en", keep_clear=KeepClear(faces=faces, heads=head_mask(size, head), caption_rows=captions)
+    )
+    assert label.box[1] >= captions[1]
+    assert not label.covers_face
+
+
+def test_label_wanted_low_in_an_upright_film_keeps_off_the_edge_where_apps_have_their_controls():
+    """Subtitles and a face leave it no room below but at the edge: it goes to the top."""
+    size, captions = (270, 480), (330, 420)
+    faces = face_mask(size, [face((135, 280), 90)])
+    label = VisibleLabel(
+        size, "en", corner=LabelCorner.BOTTOM_LEFT, keep_clear=KeepClear(faces=faces, caption_rows=captions)
+    )
+    assert not label.corner.startswith("bottom")
+    assert not label.covers_face
+
+
 @pytest.mark.parametrize("corner", LabelCorner)
 def test_wanted_corner_is_kept_where_it_is_free(corner):
     size = (640, 480)
