@@ -104,6 +104,7 @@ class Batch:
         has_report: Whether the validation report has been written.
         retry_asked: The next pass makes failed rows pending again.
         is_in_pass: A pass has begun and not ended; when the next one finds it so, that pass died.
+        held_by: Why the last pass submitted no further rows, when that is a quota of the tenant's.
         available_at: The step is not served before this time.
     """
 
@@ -129,6 +130,7 @@ class Batch:
     is_in_pass: bool = False
     finished_at: datetime | None = None
     failure: Failure | None = None
+    held_by: Failure | None = None
     callback_url: str | None = None
     callback_id: str | None = None
     version: int = 0

@@ -39,12 +39,14 @@ class Pass:
         num_open: Rows whose jobs have not ended.
         is_over: No row is pending or submitted, as far as this pass has seen.
         wait_s: How long the next pass can wait.
+        held_by: The quota that kept it from submitting more rows.
     """
 
     moved: Counter[str]
     num_open: int
     is_over: bool
     wait_s: float
+    held_by: Failure | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,12 +79,15 @@ class Advance:
         if is_canceled:
             self._cancel_pending(batch, moved)
         open_rows = self._take_in(batch, moved, cancel=is_canceled)
-        wait_s = self.settings.batch_poll_s
+        wait_s, quota = self.settings.batch_poll_s, None
         if batch.state is BatchState.PROCESSING:
-            num_submitted, wait_s = self._submit(batch, self.settings.batch_window - open_rows, moved)
+            num_submitted, quota = self._submit(batch, self.settings.batch_window - open_rows, moved)
             open_rows += num_submitted
+        if quota is not None:
+            wait_s = max(wait_s, min(quota.retry_after_s, _LONGEST_WAIT_S))
         is_over = not open_rows and not self.batches.rows(batch.id, state=RowState.PENDING, limit=1)
-        return Pass(moved=moved, num_open=open_rows, is_over=is_over, wait_s=wait_s)
+        held_by = None if quota is None else Failure(code=quota.code, detail=quota.detail, retryable=True)
+        return Pass(moved=moved, num_open=open_rows, is_over=is_over, wait_s=wait_s, held_by=held_by)
 
     def _take_in(self, batch: Batch, moved: Counter[str], *, cancel: bool) -> int:
         """The number of rows whose jobs have not ended."""
@@ -101,10 +106,9 @@ class Advance:
             self._put(moved, [row for row in rows if row.number in {one.number for one in over}], over)
         return num_open
 
-    def _submit(self, batch: Batch, room: int, moved: Counter[str]) -> tuple[int, float]:
-        """The number of rows submitted, and when to come again."""
-        num_submitted = 0
-        wait_s = self.settings.batch_poll_s
+    def _submit(self, batch: Batch, room: int, moved: Counter[str]) -> tuple[int, QuotaExceeded | None]:
+        """The number of rows submitted, and the quota that kept it from more."""
+        num_submitted, quota = 0, None
         for rows in self._chunks(batch, RowState.PENDING, size=_CHUNK):
             if self.batches.get(batch.id).state is not BatchState.PROCESSING:
                 break  # paused or canceled since the pass began
@@ -119,13 +123,12 @@ class Advance:
                     )
                     num_submitted += taken[-1].state is RowState.SUBMITTED
             except QuotaExceeded as error:
-                wait_s = max(wait_s, min(error.retry_after_s, _LONGEST_WAIT_S))
-                room = 0
+                quota, room = error, 0
             finally:
                 self._put(moved, rows[: len(taken)], taken)
             if num_submitted >= room:
                 break
-        return num_submitted, wait_s
+        return num_submitted, quota
 
     def _submitted(self, batch: Batch, row: BatchRow) -> BatchRow:
         """The row with its job, or failed when it cannot be accepted any more.

@@ -51,7 +51,7 @@ def pause_batch(batch_id: str, *, tenant_id: str, batches: BatchStore, clock: Cl
         _refuse_final(batch)
         if batch.state is BatchState.PAUSED:
             return None
-        return replace(batch, state=BatchState.PAUSED, updated_at=clock.now())
+        return replace(batch, state=BatchState.PAUSED, held_by=None, updated_at=clock.now())
 
     return _revise(batch_id, tenant_id, pause, batches)
 
@@ -89,7 +89,7 @@ def cancel_batch(batch_id: str, *, tenant_id: str, batches: BatchStore, clock: C
         if batch.state is BatchState.CANCELED:
             return None
         _refuse_final(batch)
-        return _at_once(replace(batch, state=BatchState.CANCELED, retry_asked=False), clock)
+        return _at_once(replace(batch, state=BatchState.CANCELED, held_by=None, retry_asked=False), clock)
 
     return _revise(batch_id, tenant_id, cancel, batches)
 

@@ -52,6 +52,7 @@ def after_pass(
     if exact is not None:
         counts = {state: exact.get(state, 0) for state in RowState}
     present = replace(present, counts={str(state): number for state, number in counts.items() if number})
+    present = replace(present, held_by=done.held_by if present.state is BatchState.PROCESSING else None)
     is_over = exact is not None and not counts[RowState.PENDING] and not counts[RowState.SUBMITTED]
     if is_over and not present.retry_asked:
         return finished(present, now=now)

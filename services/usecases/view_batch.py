@@ -35,6 +35,7 @@ def view_batch(
         "created_at": _rfc3339(batch.created_at),
         "finished_at": None if batch.finished_at is None else _rfc3339(batch.finished_at),
         "failure": view_failure(batch.failure),
+        "held_by": view_failure(batch.held_by),
         "callback_id": batch.callback_id,
     }
     if deliveries is not None:

@@ -81,6 +81,7 @@ def test_stored_batch_comes_back_equal(batches, add, clock):
         is_in_pass=True,
         finished_at=clock.now() + timedelta(microseconds=1),
         failure=Failure(code="c", detail="d", param="p"),
+        held_by=Failure(code="h", detail="q", retryable=True),
         callback_url="https://client.example/",
         callback_id="x",
     )

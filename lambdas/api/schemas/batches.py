@@ -34,6 +34,7 @@ _EXAMPLE: dict[str, Any] = {
     "created_at": "2026-11-30T09:15:00.123Z",
     "finished_at": None,
     "failure": None,
+    "held_by": None,
     "callback_id": "campaign-42",
 }
 
@@ -131,13 +132,16 @@ class BatchBody(AnswerBody):
     state: BatchStateName
     dry_run: bool
     on_invalid: Literal["skip", "reject"]
-    num_rows: int = Field(description="0 until the file is read.")
+    num_rows: int = Field(description="Grows while the file is read.")
     counts: RowCountsBody
     estimate: BatchEstimateBody | None
     report: BatchReportBody | None = Field(description="Null until the file is checked.")
     created_at: Moment
     finished_at: Moment | None = Field(description="When the last row had ended; null before.")
     failure: FailureBody | None = Field(description="Why the file cannot be used.")
+    held_by: FailureBody | None = Field(
+        description="Why no further rows are submitted at present, such as a used-up quota; null when nothing holds it."
+    )
     callback_id: str | None
 
 

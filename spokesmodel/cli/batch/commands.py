@@ -317,5 +317,7 @@ def _tell_state(batch: Mapping[str, Any], *, as_json: bool) -> None:
         typer.echo(summary_of(batch))
     if estimate := estimate_of(batch):
         typer.echo(estimate)
+    if batch.get("held_by"):
+        typer.echo(f"waiting: {batch['held_by']['detail']} ({batch['held_by']['code']})")
     if batch["failure"] is not None:
         typer.echo(f"{batch['failure']['detail']} ({batch['failure']['code']})")

@@ -63,7 +63,8 @@ def progress_of(batch: Mapping[str, Any]) -> tuple[str, float]:
         return "checking", 0.0
     num_ended = counts["succeeded"] + counts["failed"] + counts["canceled"]
     failed = f", {counts['failed']} failed" if counts["failed"] else ""
-    return f"{num_ended} of {to_run}{failed}", num_ended / to_run
+    held = f", waiting: {batch['held_by']['code']}" if batch.get("held_by") else ""
+    return f"{num_ended} of {to_run}{failed}{held}", num_ended / to_run
 
 
 def save_results(

@@ -178,6 +178,8 @@ def test_progress_counts_rows_that_can_run():
     batch = {"num_rows": 10, "counts": counts, "report": {}, "dry_run": False}
     assert progress_of(batch) == ("6 of 8, 1 failed", 0.75)
     assert summary_of(batch) == "10 rows: 2 invalid, 1 pending, 1 submitted, 5 succeeded, 1 failed"
+    held = {**batch, "held_by": {"code": "monthly_quota_used", "detail": ""}}
+    assert progress_of(held)[0] == "6 of 8, 1 failed, waiting: monthly_quota_used"
     assert progress_of({**batch, "report": None}) == ("checking", 0.0)
 
 
