@@ -39,6 +39,11 @@ _PLAIN: Final[Mapping[Any, CellType]] = {
     dict: CellType.MAPPING,
 }
 _CODES: Final = {"missing": "missing", "extra_forbidden": "unknown_column"}
+# Where the checker's own words name Python.
+_DETAILS: Final = {
+    **dict.fromkeys(("model_type", "model_attributes_type", "dict_type"), "Input should be an object with fields"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "Input should be true or false"),
+}
 _MAX_FAULTS: Final = 20
 
 
@@ -231,7 +236,7 @@ def _faults(model: type[Body], check: Callable[[Body, str], None]) -> Callable[[
                 RowFault(
                     column=".".join(str(part) for part in one["loc"] if not str(part).startswith(_UNION_MEMBERS)),
                     code=_CODES.get(one["type"], "invalid_request"),
-                    detail=one["msg"].removeprefix("Value error, "),
+                    detail=_DETAILS.get(one["type"]) or one["msg"].removeprefix("Value error, "),
                 )
                 for one in found
             )

@@ -8,7 +8,11 @@ from typing import Any
 
 _SEPARATOR = "|"
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
-_YES_NO = {"true": True, "false": False}
+# As spreadsheets save them in English, German, French, Spanish, Italian and Portuguese.
+_YES_NO = {
+    **dict.fromkeys(("true", "wahr", "vrai", "verdadero", "vero", "verdadeiro"), True),
+    **dict.fromkeys(("false", "falsch", "faux", "falso"), False),
+}
 
 
 class CellType(StrEnum):

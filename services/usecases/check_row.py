@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
@@ -16,6 +17,7 @@ from services.usecases.creation import Creation, Values
 
 _MAX_ID: Final = 200
 _SHOWN: Final = 60
+_TIME: Final = re.compile(r"\d{1,2}:\d{2}(:\d{2})?( ?[AP]M)?$", re.IGNORECASE)
 
 
 def faults_of(
@@ -81,4 +83,5 @@ def _with_cell(fault: RowFault, cells: Mapping[str, str]) -> RowFault:
     if fault.code != "invalid_request" or text is None:
         return fault
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-    return replace(fault, detail=f"{fault.detail}; the cell holds {shown!r}")
+    hint = " (a time, as spreadsheets make of 9:16; format the column as text)" if _TIME.match(text.strip()) else ""
+    return replace(fault, detail=f"{fault.detail}; the cell holds {shown!r}{hint}")

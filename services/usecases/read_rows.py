@@ -32,6 +32,10 @@ _OTHER_FILES: Final = (
 )
 
 
+class _Refused(ValueError):
+    """What JSON does not rule out, and we do."""
+
+
 def read_rows(path: Path, media_type: str, *, max_row_bytes: int, check_header: CheckHeader) -> Iterator[RawRow]:
     """The rows of the file at ``path``; blank rows at its end are none.
 
@@ -60,6 +64,8 @@ def _open(path: Path) -> TextIO:
     for magic, what in _OTHER_FILES:
         if start.startswith(magic):
             raise UnusableFile(f"The file is {what}.", code="unsupported_media")
+    if start.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        raise UnusableFile("The file is UTF-32; save it as UTF-8.", code="not_utf8")
     encoding = next((name for bom, name in _BOMS if start.startswith(bom)), "utf-8")
     if encoding.startswith("utf-8") and b"\0" in start:
         raise UnusableFile(
@@ -91,11 +97,9 @@ def _checked(row: RawRow, max_row_bytes: int) -> RawRow:
         detail = f"The row is nested deeper than {_MAX_DEPTH} levels."
         return RawRow(number=row.number, faults=(RowFault(column=None, code="malformed_json", detail=detail),))
     faults = [
-        RowFault(
-            column=column, code="not_utf8", detail="The cell has bytes that are not UTF-8; save the file as UTF-8."
-        )
+        RowFault(column=column, code="not_utf8", detail=broken)
         for column, value in row.values.items()
-        if not _is_text(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+        if (broken := _broken_text(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)))
     ]
     if not faults and sum(len(str(value)) for value in row.values.values()) > max_row_bytes:
         detail = f"The row has more than {max_row_bytes} characters."
@@ -109,12 +113,15 @@ def _is_deep(value: object, levels: int) -> bool:
     return isinstance(value, list) and (levels == 0 or any(_is_deep(one, levels - 1) for one in value))
 
 
-def _is_text(text: str) -> bool:
+def _broken_text(text: str) -> str:
+    """What keeps ``text`` from being one; empty when nothing does."""
     try:
         text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    except UnicodeEncodeError as error:
+        if 0xDC80 <= ord(text[error.start]) <= 0xDCFF:  # a byte, as the file was opened
+            return "The cell has bytes that are not UTF-8; save the file as UTF-8."
+        return f"The value has half a character (U+{ord(text[error.start]):04X}); write the whole one."
+    return ""
 
 
 def _jsonl(file: TextIO) -> Iterator[tuple[int, RawRow | None]]:
@@ -130,8 +137,11 @@ def _jsonl(file: TextIO) -> Iterator[tuple[int, RawRow | None]]:
             value = json.loads(line, parse_constant=_refuse, object_pairs_hook=_unique)
         except json.JSONDecodeError as error:
             detail = f"The row is not JSON: {error.msg} at column {error.colno}."
-        except (ValueError, RecursionError) as error:
-            detail = f"The row is not usable JSON: {error if isinstance(error, ValueError) else 'nested too deeply'}."
+        except _Refused as error:
+            detail = f"The row is not usable JSON: {error}."
+        except (ValueError, RecursionError) as error:  # Python's own bounds
+            what = "a number has too many digits" if isinstance(error, ValueError) else "nested too deeply"
+            detail = f"The row is not usable JSON: {what}."
         else:
             if isinstance(value, dict):
                 yield number, RawRow(number=number, values=value)
@@ -143,9 +153,9 @@ def _jsonl(file: TextIO) -> Iterator[tuple[int, RawRow | None]]:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) != len(pairs):
-        raise ValueError("a key stands twice in an object")
+        raise _Refused("a key stands twice in an object")
     return values
 
 
 def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")
+    raise _Refused(f"{name} is no number of JSON")

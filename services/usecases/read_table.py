@@ -64,7 +64,8 @@ def _header(reader: Iterator[list[str]], check: CheckHeader) -> list[str]:
     try:
         columns = [name.strip() for name in next(reader)]
     except (csv.Error, StopIteration) as error:
-        raise UnusableFile("The header's quotes are broken.", code="broken_quotes") from error
+        detail = f"In the header, {_what_broke(error)}."
+        raise UnusableFile(detail, code="broken_quotes") from error
     while columns and not columns[-1]:  # delimiters at the line's end
         columns.pop()
     if len(columns) > MAX_COLUMNS:
@@ -106,10 +107,13 @@ def _quote_fault(record: list[str], columns: list[str], delimiter: str, error: c
         elif character == delimiter and not quoted:
             index += 1
     column = columns[index] if index < len(columns) else None
-    if "field larger" in str(error):
-        detail = f"a cell has more than {_MAX_CELL} characters; perhaps a quote is not closed"
-    elif "unexpected end" in str(error):
-        detail = "a quote is never closed, so the rest of the file is inside it"
-    else:
-        detail = 'after a closing quote comes no delimiter; write a quote inside a quoted cell twice ("")'
+    detail = _what_broke(error)
     return RowFault(column=column or None, code="broken_quotes", detail=f"{detail[0].upper()}{detail[1:]}.")
+
+
+def _what_broke(error: Exception) -> str:
+    if "field larger" in str(error):
+        return f"a cell has more than {_MAX_CELL} characters; perhaps a quote is not closed"
+    if "unexpected end" in str(error):
+        return "a quote is never closed, so the rest of the file is inside it"
+    return 'after a closing quote comes no delimiter; write a quote inside a quoted cell twice ("")'

@@ -132,6 +132,17 @@ def test_row_is_refused_for_what_a_request_is_refused_for(world, api, sqs, video
     assert [(fault["column"], fault["code"]) for fault in row["faults"]] == [(column, code)]
 
 
+def test_wrong_form_is_told_without_the_words_of_our_language(world, api, sqs, video):
+    rows = [{**video, "speech": "Hello."}, {**video, "presenter": {**video["presenter"], "synthetic": "perhaps"}}]
+    created = api.post("/v1/batches", {"rows": rows}).body
+    serve(world, sqs, created["id"])
+    told = [row["faults"][0] for row in api.get(f"/v1/batches/{created['id']}/rows").body["items"]]
+    assert [(fault["column"], fault["reason"]) for fault in told] == [
+        ("speech", "Input should be an object with fields"),
+        ("presenter.synthetic", "Input should be true or false"),
+    ]
+
+
 def test_dry_run_answers_report_and_estimate_and_makes_nothing(world, api, sqs, video):
     created = api.post("/v1/batches", {"rows": [video], "dry_run": True}).body
     serve(world, sqs, created["id"])

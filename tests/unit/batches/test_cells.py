@@ -26,6 +26,8 @@ LIST, MAPPING = CellType.LIST, CellType.MAPPING
         ("2", {INTEGER, CellType.NAME}, 2),
         ("TRUE", {YES_NO}, True),
         ("false", {YES_NO}, False),
+        ("WAHR", {YES_NO}, True),
+        ("Falso", {YES_NO}, False),
         ("yes", {YES_NO}, "yes"),
         ("25", {TEXT}, "25"),
         ("  two  words ", {TEXT}, "two  words"),

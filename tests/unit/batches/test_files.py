@@ -11,6 +11,7 @@ from services.domain.batch import BatchState
 from services.domain.engine import EngineKind
 from services.domain.errors import ContentRejected
 from services.usecases.batch_file import CSV, JSONL
+from services.usecases.batch_objects import REPORT_JSON, answer_key
 from tests.unit.batches.conftest import make_world
 
 GOOD = 'id,duration_s,fault\nsku-1,1.5,none\n"sku ""2"", 图",0,reject\nsku-3,,\n'
@@ -237,3 +238,24 @@ def test_row_that_is_too_large_with_its_defaults_is_told():
     batch = world.submit_file("id\na\n", kind=EngineKind.VIDEO, defaults=defaults)
     world.serve(batch)
     assert world.report(batch) == [(1, None, "row_too_large")]
+
+
+@pytest.mark.parametrize(
+    ("data", "media_type", "told"),
+    [
+        ("id\na\n".encode("utf-32"), CSV, "The file is UTF-32; save it as UTF-8."),
+        (b"id," + b"x" * 200_000 + b"\na,b\n", CSV, "a cell has more than 131072 characters"),
+        (b'{"id": "\\ud800"}\n', JSONL, "half a character (U+D800)"),
+        (b'{"duration_s": ' + b"1" * 5_000 + b"}\n", JSONL, "a number has too many digits"),
+        (b'{"duration_s": 1, "duration_s": 2}\n', JSONL, "a key stands twice"),
+        (b"fault\n09:16:00\n", CSV, "'09:16:00' (a time, as spreadsheets make of 9:16; format the column as text)"),
+    ],
+    ids=["UTF-32", "header of one long cell", "surrogate", "digits", "key twice", "time"],
+)
+def test_what_is_wrong_is_told_in_words_of_the_file(world, data, media_type, told):
+    batch = world.submit_file(data, media_type=media_type)
+    ended = world.run_to_end(batch)
+    report = json.loads(world.objects.get(answer_key(ended, REPORT_JSON)))
+    [fault] = report["faults"]
+    assert told in fault["reason"]
+    assert "sys." not in fault["reason"]
