@@ -49,6 +49,10 @@ class ConsentStore(Protocol):
         """Remove the note, once what it is about has been deleted; removing what is not there is no error."""
         ...
 
+    def consents_of(self, upload_id: str) -> Sequence[str]:
+        """Ids of the consents under which the upload was noted, oldest first."""
+        ...
+
     def uses(self, consent_id: str) -> Sequence[str]:
         """Ids of everything that was noted."""
         ...

@@ -31,6 +31,22 @@ class LikenessClaim:
         return f"{self.param}.{name}" if self.param else name
 
 
+def claim_on_upload(
+    claim: LikenessClaim, upload_id: str, *, tenant_id: str, consents: ConsentStore, clock: Clock
+) -> LikenessClaim:
+    """``claim``; without a consent of its own, the one under which the upload was used before.
+
+    So what was once noted as a person's is not declared to be nobody's, after a revocation least of all, and deletion
+    of the person finds what is made of it.
+    """
+    held = () if claim.consent_id is not None else consents.consents_of(upload_id)
+    if not held:
+        return claim
+    now = clock.now()
+    good = [one for one in held if consents.get(tenant_id, one).holds(Likeness.FACE, now)]
+    return LikenessClaim(consent_id=(good or held)[-1], param=claim.param)
+
+
 def check_claim(
     claim: LikenessClaim,
     likeness: Likeness,

@@ -13,7 +13,7 @@ from services.ports.consents import ConsentStore
 from services.ports.objects import ObjectStore
 from services.ports.uploads import UploadStore
 from services.settings import Settings
-from services.usecases.check_consent import LikenessClaim, check_claim
+from services.usecases.check_consent import LikenessClaim, check_claim, claim_on_upload
 from services.usecases.check_upload import check_bytes, find_upload
 from services.usecases.check_video import check_callback, check_video
 from services.usecases.check_voice import check_voice
@@ -57,6 +57,9 @@ def check_submission(
     if isinstance(request.speech, SpokenText):
         check_voice(request.speech, voices, has_language_model=has_language_model)
     claim = _claim_of(request.presenter, tenant_id=tenant_id, avatars=avatars)
+    upload_id = request.presenter.upload_id
+    if claim is not None and upload_id is not None:
+        claim = claim_on_upload(claim, upload_id, tenant_id=tenant_id, consents=consents, clock=clock)
     for param, upload_id in _uploads_of(request).items():
         _check_upload(param, upload_id, tenant_id=tenant_id, uploads=uploads, objects=objects, settings=settings)
     if claim is not None:

@@ -12,7 +12,7 @@ from services.ports.consents import ConsentStore
 from services.ports.objects import ObjectStore
 from services.ports.uploads import UploadStore
 from services.settings import Settings
-from services.usecases.check_consent import LikenessClaim, check_claim, note_claim
+from services.usecases.check_consent import LikenessClaim, check_claim, claim_on_upload, note_claim
 from services.usecases.check_text import check_characters
 from services.usecases.check_upload import check_bytes, find_upload
 from services.usecases.record_act import record_act
@@ -53,6 +53,7 @@ def register_avatar(
             param="upload_id",
         )
     check_bytes(upload, (announced,), objects=objects, settings=settings, param="upload_id")
+    claim = claim_on_upload(claim, upload_id, tenant_id=tenant_id, consents=consents, clock=clock)
     check_claim(claim, Likeness.FACE, tenant_id=tenant_id, consents=consents, clock=clock, settings=settings)
     note_claim(
         claim,

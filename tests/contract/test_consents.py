@@ -119,6 +119,20 @@ def test_use_is_noted_once(consents):
     assert list(consents.uses(numbered(9))) == []
 
 
+def test_consents_of_an_upload_are_found_until_they_or_the_note_are_gone(consents):
+    upload = "upload_01JDV3M0Q8T2A4B6C8D0E2F4G6"
+    consents.add(CONSENT)
+    for consent_id in (CONSENT.id, numbered(2)):
+        consents.record_use(consent_id, upload)
+    assert list(consents.uses(CONSENT.id)) == [upload]
+    assert sorted(consents.consents_of(upload)) == sorted([CONSENT.id, numbered(2)])
+    assert list(consents.consents_of("upload_01JDV3M0Q8T2A4B6C8D0E2F4G7")) == []
+    consents.forget_use(numbered(2), upload)
+    assert list(consents.consents_of(upload)) == [CONSENT.id]
+    consents.delete("tenant_a", CONSENT.id)
+    assert list(consents.consents_of(upload)) == []
+
+
 def test_use_is_forgotten_alone(consents):
     consents.add(CONSENT)
     for used_by in ("avatar_1", "job_1"):

@@ -50,5 +50,8 @@ class FakeConsentStore:
     def forget_use(self, consent_id: str, used_by: str) -> None:
         self._uses.get(consent_id, set()).discard(used_by)
 
+    def consents_of(self, upload_id: str) -> Sequence[str]:
+        return sorted(consent_id for consent_id, uses in self._uses.items() if upload_id in uses)
+
     def uses(self, consent_id: str) -> Sequence[str]:
         return sorted(self._uses.get(consent_id, ()))

@@ -23,7 +23,8 @@ class DynamoConsentStore:
     """``services.ports.consents.ConsentStore`` in two tables; everything is read consistently.
 
     A revocation must hold from the moment it is answered, and a search by subject must miss nothing when traces of a
-    person are deleted. A subject is any text, so the index holds its hash.
+    person are deleted. A subject is any text, so the index holds its hash. The note that an upload was used is kept both
+    ways round, so that the consents of an upload are found, too.
     """
 
     def __init__(self, clients: Clients, *, table_prefix: str) -> None:
@@ -87,18 +88,28 @@ class DynamoConsentStore:
         if self._consents.get({"tenant_id": tenant_id, "id": consent_id}) is None:
             return
         # Notes first: cut off between the two, the consent is still there and the deletion can be repeated.
-        self._uses.delete_all([{"consent_id": consent_id, "used_by": one} for one in self.uses(consent_id)])
+        self._uses.delete_all([key for one in self.uses(consent_id) for key in _keys(consent_id, one)])
         self._consents.delete({"tenant_id": tenant_id, "id": consent_id})
 
     def record_use(self, consent_id: str, used_by: str) -> None:
-        self._uses.put({"consent_id": consent_id, "used_by": used_by})
+        for key in _keys(consent_id, used_by):
+            self._uses.put(key)
 
     def forget_use(self, consent_id: str, used_by: str) -> None:
-        self._uses.delete_all([{"consent_id": consent_id, "used_by": used_by}])
+        self._uses.delete_all(_keys(consent_id, used_by))
+
+    def consents_of(self, upload_id: str) -> Sequence[str]:
+        return self.uses(upload_id)
 
     def uses(self, consent_id: str) -> Sequence[str]:
         items = self._uses.query("#consent_id = :consent", {"consent": consent_id}, consistent=True)
         return tuple(str(item["used_by"]) for item in items)
+
+
+def _keys(consent_id: str, used_by: str) -> Sequence[dict[str, str]]:
+    """Of the note; and of its reverse, by which an upload's consents are found."""
+    note = {"consent_id": consent_id, "used_by": used_by}
+    return (note, {"consent_id": used_by, "used_by": consent_id}) if used_by.startswith("upload_") else (note,)
 
 
 def _hash_of(subject: str) -> str:

@@ -36,6 +36,7 @@ _MIGRATIONS: Final = (
         PRIMARY KEY (consent_id, used_by)
     ) STRICT, WITHOUT ROWID;
     """,
+    "CREATE INDEX uses_by_user ON uses (used_by, consent_id);",
 )
 
 
@@ -101,6 +102,10 @@ class SqliteConsentStore:
 
     def forget_use(self, consent_id: str, used_by: str) -> None:
         self._database.execute("DELETE FROM uses WHERE consent_id = ? AND used_by = ?", (consent_id, used_by))
+
+    def consents_of(self, upload_id: str) -> Sequence[str]:
+        rows = self._database.all("SELECT consent_id FROM uses WHERE used_by = ? ORDER BY consent_id", (upload_id,))
+        return tuple(str(row["consent_id"]) for row in rows)
 
     def uses(self, consent_id: str) -> Sequence[str]:
         rows = self._database.all("SELECT used_by FROM uses WHERE consent_id = ? ORDER BY used_by", (consent_id,))

@@ -259,6 +259,20 @@ def test_revocation_ends_the_use_of_avatars_made_under_it(world, api, video, con
         assert api.post("/v1/videos", body).problem[:2] == (403, "consent_revoked")
 
 
+def test_upload_used_under_a_consent_is_held_to_it_whatever_is_declared(world, api, video, consent_id):
+    upload = world.upload()
+    api.post("/v1/avatars", {"name": "x", "upload_id": upload, "consent_id": consent_id})
+    again = api.post("/v1/avatars", {"name": "y", "upload_id": upload, "synthetic": True})
+    assert again.body["consent_id"] == consent_id
+    shown = {**video, "presenter": {"upload_id": upload, "synthetic": True}}
+    job_id = api.post("/v1/videos", shown).body["id"]
+    assert {job_id, again.body["id"]} <= set(world.consents.uses(consent_id)), "deletion of the person finds them"
+    api.post(f"/v1/consents/{consent_id}/revoke")
+    assert api.post("/v1/videos", shown).problem[:2] == (403, "consent_revoked")
+    late = api.post("/v1/avatars", {"name": "z", "upload_id": upload, "synthetic": True})
+    assert late.problem == (403, "consent_revoked", "consent_id")
+
+
 def test_avatar_declared_synthetic_needs_nothing_more(world, api, video):
     avatar = {"name": "x", "upload_id": world.upload(), "synthetic": True}
     avatar_id = api.post("/v1/avatars", avatar).body["id"]
