@@ -136,6 +136,8 @@ class _ObjectLinks:
             yield path
         except ClientDisconnect as error:
             raise Unavailable("The client went away.", code="client_gone") from error
+        except OSError as error:  # as when the disk is full
+            raise Unavailable("The upload cannot be stored now.", code="store_unavailable") from error
         finally:
             await run_in_threadpool(path.unlink, missing_ok=True)
 

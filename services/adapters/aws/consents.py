@@ -23,8 +23,8 @@ class DynamoConsentStore:
     """``services.ports.consents.ConsentStore`` in two tables; everything is read consistently.
 
     A revocation must hold from the moment it is answered, and a search by subject must miss nothing when traces of a
-    person are deleted. A subject is any text, so the index holds its hash. The note that an upload was used is kept both
-    ways round, so that the consents of an upload are found, too.
+    person are deleted. A subject is any text, so the index holds its hash. The note that an upload was used is
+    kept both ways round, so that the consents of an upload are found, too.
     """
 
     def __init__(self, clients: Clients, *, table_prefix: str) -> None:

@@ -138,6 +138,15 @@ def test_upload_stores_exactly_what_was_permitted(client, objects):
     assert answer.headers["access-control-allow-origin"] == "*"
 
 
+def test_upload_that_finds_no_place_may_be_sent_again(client, objects, tmp_path):
+    signed = upload(objects)
+    (tmp_path / "incoming").rmdir()  # any error of the file system, as of a full disk
+    answer = client.request(signed.method, signed.url, content=DATA, headers=signed.headers)
+    assert (answer.status_code, answer.json()["code"], answer.json()["retryable"]) == (503, "store_unavailable", True)
+    (tmp_path / "incoming").mkdir()
+    assert client.request(signed.method, signed.url, content=DATA, headers=signed.headers).status_code == 200
+
+
 @pytest.mark.parametrize("content", [DATA[:-1], DATA + b"x", b""])
 def test_upload_of_another_size_is_refused_and_nothing_is_stored(client, objects, tmp_path, content):
     signed = upload(objects)
