@@ -77,7 +77,7 @@ def test_key_does_what_its_scope_says_and_nothing_else(world, scope, allowed):
             assert answer.status in (200, 400)
         else:
             assert answer.problem == (403, "scope_missing", None)
-            assert repr(needed) in answer.body["detail"]
+            assert f"the scope `{needed}`;" in answer.body["detail"]
             assert scope in answer.body["detail"]
 
 
