@@ -79,7 +79,7 @@ class Settings:
     batch_window: int = 200
     max_batch_file_bytes: int = 64 * 1024 * 1024
     batch_poll_s: float = 0.5
-    batch_slice_s: float = 5.0
+    batch_slice_s: float = 2.0
     job_retention_days: int = 90
 
     table_prefix: str = ""

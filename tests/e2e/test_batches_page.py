@@ -16,6 +16,7 @@ import pytest
 
 from services.domain.engine import EngineKind
 from services.settings import Settings
+from services.usecases.batch_file import MAX_COLUMNS
 from spokesmodel.runner import LocalSystem
 from tests.e2e.conftest import running
 
@@ -90,3 +91,5 @@ def test_numbers_of_the_page_are_the_settings() -> None:
     assert f"At most {settings.max_batch_rows:,} rows and 64 MB" in TEXT
     assert settings.max_batch_file_bytes == 64 * 1024**2
     assert f"`batch_window` ({settings.batch_window})" in TEXT
+    assert f"`batch_slice_s` ({settings.batch_slice_s:g} s;" in TEXT
+    assert f"{MAX_COLUMNS:,} columns" in TEXT
