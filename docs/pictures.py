@@ -51,9 +51,8 @@ def main() -> None:
     draw = ImageDraw.Draw(sheet)
     font = ImageFont.truetype(str(Path(manimgx_fonts.__file__).parent / "NotoSans[wght].ttf"), 19)
     for index, (frame, (_, text)) in enumerate(zip(frames(VIDEO, [t for t, _ in chosen]), chosen, strict=True)):
-        width, height = frame.size
-        top = round(0.02 * height)
-        tile = frame.crop((0, top, width, top + width)).resize((TILE, TILE), Image.Resampling.LANCZOS)
+        width = frame.width
+        tile = frame.crop((0, 0, width, width)).resize((TILE, TILE), Image.Resampling.LANCZOS)
         sheet.paste(tile, (index * TILE, 0))
         lines = _wrapped(text, font, TILE - 24)
         for row, line in enumerate(lines):
