@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -13,7 +12,6 @@ from services.domain.batch import Batch, BatchEstimate, BatchRow, BatchState, Ba
 from services.domain.engine import Failure
 from services.domain.errors import SpokesmodelError
 from services.domain.object_key import ObjectKey
-from services.domain.pricing import Cost
 from services.ports.batches import BatchStore
 from services.ports.clock import Clock
 from services.ports.objects import ObjectStore
@@ -21,52 +19,12 @@ from services.settings import Settings
 from services.usecases.batch_file import CSV, ID, UnusableFile
 from services.usecases.batch_objects import DEFAULTS, file_key
 from services.usecases.batch_report import write_report
+from services.usecases.batch_tally import BatchTally
 from services.usecases.check_row import external_id_of, faults_of
 from services.usecases.creation import Creation, Values
 from services.usecases.read_rows import read_rows
 
 _CHUNK: Final = 100  # rows between two looks at the time and at the batch
-
-
-@dataclass(slots=True)
-class _Tally:
-    """What the rows checked so far come to."""
-
-    num_checked: int
-    counts: Counter[str]
-    quantities: Counter[str]
-    amount: float = 0.0
-    currency: str | None = None
-
-    @classmethod
-    def of(cls, batch: Batch) -> _Tally:
-        """What earlier slices found."""
-        estimate = batch.estimate
-        tally = cls(num_checked=batch.num_checked, counts=Counter(batch.counts), quantities=Counter())
-        tally.take(estimate)
-        return tally
-
-    def take(self, estimate: BatchEstimate | None) -> None:
-        if estimate is not None:
-            for unit, quantity in estimate.quantities.items():
-                self.quantities[unit] += quantity  # type: ignore[assignment]
-            self.amount += estimate.cost.amount
-            self.currency = estimate.cost.currency
-
-    @property
-    def estimate(self) -> BatchEstimate | None:
-        if self.currency is None:
-            return None
-        quantities = {unit: round(quantity, 6) for unit, quantity in sorted(self.quantities.items())}
-        return BatchEstimate(quantities=quantities, cost=Cost(amount=round(self.amount, 9), currency=self.currency))
-
-    def put_on(self, batch: Batch) -> Batch:
-        return replace(
-            batch,
-            counts={str(state): number for state, number in self.counts.items() if number},
-            num_checked=self.num_checked,
-            estimate=self.estimate,
-        )
 
 
 def validate_batch(
@@ -89,7 +47,7 @@ def validate_batch(
         NotFound: ``batch_not_found``: it has been deleted meanwhile.
         Unavailable: A store does not answer; to be tried again.
     """
-    tally, failure, refusal = _Tally.of(batch), None, None
+    tally, failure, refusal = BatchTally.of(batch), None, None
     ends_at: datetime | None = None
     chunk: list[BatchRow] = []
     try:
@@ -125,12 +83,11 @@ def validate_batch(
     )
 
 
-def _store(chunk: list[BatchRow], tally: _Tally, batches: BatchStore) -> None:
+def _store(chunk: list[BatchRow], tally: BatchTally, batches: BatchStore) -> None:
     """Write the rows, and only then count them; ``chunk`` is empty again."""
     if chunk:
         batches.put_rows(chunk)
-        tally.counts.update(row.state for row in chunk)
-        tally.num_checked = chunk[-1].number
+        tally.count(chunk)
         chunk.clear()
 
 
@@ -145,7 +102,7 @@ def _failure_of(batch: Batch, counts: Mapping[str, int]) -> Failure | None:
 
 
 def _rows(
-    batch: Batch, creation: Creation, objects: ObjectStore, settings: Settings, tally: _Tally
+    batch: Batch, creation: Creation, objects: ObjectStore, settings: Settings, tally: BatchTally
 ) -> Iterator[BatchRow]:
     defaults: dict[str, Any] = json.loads(objects.get(file_key(batch.tenant_id, batch.id, DEFAULTS)))
     number_by_id: dict[str, int] = {}
