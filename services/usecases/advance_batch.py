@@ -14,7 +14,7 @@ from typing import Final
 
 from services.domain.batch import Batch, BatchRow, BatchState, RowState
 from services.domain.engine import Failure
-from services.domain.errors import Conflict, NotFound, QuotaExceeded, SpokesmodelError
+from services.domain.errors import Conflict, NotFound, QuotaExceeded
 from services.domain.job import Job
 from services.ports.batches import BatchStore
 from services.ports.clock import Clock
@@ -23,7 +23,8 @@ from services.ports.objects import ObjectStore
 from services.settings import Settings
 from services.usecases.cancel_job import cancel_job
 from services.usecases.creation import Creation
-from services.usecases.row_states import again, ended, job_id_of, refused, with_job
+from services.usecases.row_states import again, ended, job_id_of, with_job
+from services.usecases.submit_row import submit_row
 
 _CHUNK: Final = 25  # rows between two writes
 _LONGEST_WAIT_S: Final = 900.0  # a quota may be raised, or jobs canceled, before its time
@@ -119,7 +120,9 @@ class Advance:
                 self.check_quota(batch.tenant_id)
                 for row in rows[: max(0, room - num_submitted)]:
                     taken.append(
-                        with_job(batch, row) if job_id_of(batch, row) in hidden else self._submitted(batch, row)
+                        with_job(batch, row)
+                        if job_id_of(batch, row) in hidden
+                        else submit_row(batch, row, creation=self.creation)
                     )
                     num_submitted += taken[-1].state is RowState.SUBMITTED
             except QuotaExceeded as error:
@@ -129,26 +132,6 @@ class Advance:
             if num_submitted >= room:
                 break
         return num_submitted, quota
-
-    def _submitted(self, batch: Batch, row: BatchRow) -> BatchRow:
-        """The row with its job, or failed when it cannot be accepted any more.
-
-        Raises:
-            SpokesmodelError: Not now: a retryable one.
-        """
-        try:
-            self.creation.submit(
-                row.request, job_id=job_id_of(batch, row), tenant_id=batch.tenant_id, batch_id=batch.id
-            )
-        except SpokesmodelError as error:
-            if error.retryable:
-                raise
-            failure = Failure(code=error.code, detail=error.detail, param=error.param)
-            return refused(row, failure)
-        except Exception as error:  # a bug, met by one row of many: the others go on
-            failure = Failure(code="row_not_submitted", detail=f"The row broke on our side ({type(error).__name__}).")
-            return refused(row, failure)
-        return with_job(batch, row)
 
     def _cancel_pending(self, batch: Batch, moved: Counter[str]) -> None:
         """Pending rows end; one whose job a crash hid is taken for submitted, and its job canceled with the others."""

@@ -1,4 +1,4 @@
-"""What its owner does to a batch: list, find, pause, resume, cancel, retry, delete."""
+"""What its owner does to a batch under way: pause, resume, cancel, retry, delete."""
 
 from __future__ import annotations
 
@@ -6,37 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from services.domain.batch import Batch, BatchState, BatchStep, RowState
-from services.domain.errors import Conflict, NotFound
+from services.domain.errors import Conflict
 from services.ports.batches import BatchStore
 from services.ports.clock import Clock
-from services.ports.jobs import Page
+from services.usecases.find_batch import own_batch
 from services.usecases.revise import revise
-
-
-def get_batch(batch_id: str, *, tenant_id: str, batches: BatchStore) -> Batch:
-    """The batch, if it is the tenant's.
-
-    Raises:
-        NotFound: ``batch_not_found``, for another tenant's too.
-    """
-    batch = batches.get(batch_id)
-    if batch.tenant_id != tenant_id or batch.step is BatchStep.DELETE:
-        raise _not_found(batch_id)
-    return batch
-
-
-def list_batches(tenant_id: str, *, cursor: str | None, limit: int, batches: BatchStore) -> Page[Batch]:
-    """Newest first, without those that are being removed; a slice may be short of ``limit``, empty only at the end.
-
-    Raises:
-        InvalidRequest: ``malformed_cursor``.
-    """
-    while True:
-        page = batches.list(tenant_id, cursor=cursor, limit=limit)
-        kept = tuple(batch for batch in page.items if batch.step is not BatchStep.DELETE)
-        if kept or page.cursor is None:
-            return Page(items=kept, cursor=page.cursor)
-        cursor = page.cursor
 
 
 def pause_batch(batch_id: str, *, tenant_id: str, batches: BatchStore, clock: Clock) -> Batch:
@@ -148,16 +122,10 @@ def _refuse_final(batch: Batch) -> None:
         raise Conflict(f"Batch {batch.id} has {batch.state} already.", code="batch_is_final")
 
 
-def _not_found(batch_id: str) -> NotFound:
-    return NotFound(f"There is no batch {batch_id}.", code="batch_not_found")
-
-
 def _revise(batch_id: str, tenant_id: str, change: Callable[[Batch], Batch | None], batches: BatchStore) -> Batch:
     """The batch after ``change``, if it is the tenant's; looked at again before each try."""
 
     def own(batch: Batch) -> Batch | None:
-        if batch.tenant_id != tenant_id or batch.step is BatchStep.DELETE:
-            raise _not_found(batch_id)
-        return change(batch)
+        return change(own_batch(batch, tenant_id))
 
     return revise(batch_id, own, get=batches.get, save=batches.save)

@@ -28,8 +28,8 @@ from services.domain.errors import InvalidRequest
 from services.domain.scope import Scope
 from services.ports.batches import BatchStore
 from services.ports.clock import Clock
-from services.usecases import control_batch
-from services.usecases.control_batch import get_batch
+from services.usecases import control_batch, find_batch
+from services.usecases.find_batch import get_batch
 from services.usecases.submit_batch import submit_batch
 from services.usecases.tabulate_results import ResultFormat, tabulate_results
 from services.usecases.view_batch import view_batch, view_row
@@ -92,7 +92,7 @@ def create_batch(body: Annotated[BatchRequestBody, Body()], idempotency_key: Ide
     responses=outcomes({200: ("A slice of the batches.", BatchesBody)}, (400,)),
 )
 def list_batches(cursor: Cursor = None, limit: Limit = 50) -> Response[str]:
-    page = control_batch.list_batches(caller(router).id, cursor=cursor, limit=limit, batches=runtime.services().batches)
+    page = find_batch.list_batches(caller(router).id, cursor=cursor, limit=limit, batches=runtime.services().batches)
     items = [_values(batch, with_deliveries=False) for batch in page.items]
     return json_answer({"items": items, "next_cursor": page.cursor})
 

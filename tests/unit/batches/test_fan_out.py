@@ -12,11 +12,11 @@ from services.ports.catalogue import Avatar
 from services.usecases.control_batch import (
     cancel_batch,
     delete_batch,
-    list_batches,
     pause_batch,
     resume_batch,
     retry_batch,
 )
+from services.usecases.find_batch import list_batches
 from tests.fakes.world import CALLBACK_URL, OTHER_TENANT, TENANT
 from tests.unit.batches.conftest import make_world
 
