@@ -156,7 +156,10 @@ def test_language_of_the_film_is_the_labels(tmp_path: Path, portrait: Path) -> N
     shots = []
     for language in ("en-US", "zh-CN"):
         speech = replace(board.speech, audio_key="unused", script=None, voice=None, language=language)
-        shots.append(decoded(film(tmp_path / language, portrait, sound, speech=speech).files["video"])[0].astype(int))
+        made = film(
+            tmp_path / language, portrait, sound, speech=speech, disclosure=Disclosure(corner=LabelCorner.TOP_RIGHT)
+        )
+        shots.append(decoded(made.files["video"])[0].astype(int))
     y, x = np.nonzero(abs(shots[0] - shots[1]).max(axis=2) > 60)
     assert len(y) > 100
     assert y.max() < 60  # at the top, where the label is
