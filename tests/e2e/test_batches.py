@@ -255,7 +255,10 @@ def test_retry_tries_the_failed_row_again_and_no_other(folder: Path, server_dir:
     assert retry.returncode == 3, retry.stderr
     after = json.loads(retry.stdout)
     assert after["batch"]["counts"] == before["batch"]["counts"]
-    assert [(fault["row"], fault["code"]) for fault in after["faults"]] == [(2, "voice_not_found"), (3, "face_not_found")]
+    assert [(fault["row"], fault["code"]) for fault in after["faults"]] == [
+        (2, "voice_not_found"),
+        (3, "face_not_found"),
+    ]
     assert (film.read_bytes(), film.stat().st_mtime_ns) == made, "what succeeded is neither made nor fetched again"
     with backend(server_dir) as client:
         rows = list(client.items(f"/v1/batches/{after['batch']['id']}/rows"))
