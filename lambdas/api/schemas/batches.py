@@ -44,7 +44,10 @@ class BatchRequestBody(RequestBody):
 
     model_config = ConfigDict(
         json_schema_extra={
-            "oneOf": [{"required": ["upload_id"]}, {"required": ["rows"]}],
+            "oneOf": [  # null is as good as left out
+                {"required": ["upload_id"], "properties": {"rows": {"type": "null"}}},
+                {"required": ["rows"], "properties": {"upload_id": {"type": "null"}}},
+            ],
             "example": {
                 "kind": "video",
                 "upload_id": "upload_01JDV3M0Q8T2A4B6C8D0E2F4G6",
