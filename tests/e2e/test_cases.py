@@ -22,7 +22,7 @@ from models.talking_head.film import FilmInputs, FilmResult, make_video
 from services.domain.brief import Script, WriterKind
 from services.domain.errors import ContentRejected
 from services.domain.storyboard import BackgroundShot, PresenterShot, SpeechShot, Storyboard
-from services.domain.video import Aspect, BackgroundKind, FrameSettings, SubtitleMode, VoiceSettings
+from services.domain.video import Aspect, BackgroundKind, Disclosure, FrameSettings, SubtitleMode, VoiceSettings
 
 pytest.importorskip("espeakng_loader", reason="the extra `speech` is not installed")
 
@@ -43,6 +43,7 @@ BOARD = Storyboard(
     frame=SOURCE,
     background=BackgroundShot(kind=BackgroundKind.ORIGINAL),
     subtitles=SubtitleMode.FILE,
+    disclosure=Disclosure(visible_label=False),  # these tests look at the pixels of a corner, too
 )
 
 
