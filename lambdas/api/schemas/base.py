@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
+from pydantic.config import JsonDict, JsonValue
 
 T = TypeVar("T")
 
@@ -24,6 +26,20 @@ LanguageTag = Annotated[
     str,
     Field(pattern=r"^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$", max_length=35, description="BCP 47.", examples=["en-US"]),
 ]
+
+
+def exactly_one(*fields: str, beside: Mapping[str, tuple[str, ...]] | None = None) -> list[JsonValue]:
+    """``oneOf`` of a body in which one of ``fields`` is given; null is as good as left out.
+
+    Args:
+        beside: Fields that one of them needs to be given with it.
+    """
+    choices: list[JsonValue] = []
+    for field in fields:
+        given: JsonDict = {field: {"not": {"type": "null"}}}
+        absent: JsonDict = {other: {"type": "null"} for other in fields if other != field}
+        choices.append({"required": [field, *(beside or {}).get(field, ())], "properties": {**given, **absent}})
+    return choices
 
 
 class RequestBody(BaseModel):

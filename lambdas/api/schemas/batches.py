@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from lambdas.api.schemas.base import AnswerBody, Moment, RequestBody
+from lambdas.api.schemas.base import AnswerBody, Moment, RequestBody, exactly_one
 from lambdas.api.schemas.jobs import DeliveryBody, FailureBody
 from lambdas.api.schemas.videos import UploadId
 from services.domain.batch import OnInvalid
@@ -44,10 +44,7 @@ class BatchRequestBody(RequestBody):
 
     model_config = ConfigDict(
         json_schema_extra={
-            "oneOf": [  # null is as good as left out
-                {"required": ["upload_id"], "properties": {"rows": {"type": "null"}}},
-                {"required": ["rows"], "properties": {"upload_id": {"type": "null"}}},
-            ],
+            "oneOf": exactly_one("upload_id", "rows"),
             "example": {
                 "kind": "video",
                 "upload_id": "upload_01JDV3M0Q8T2A4B6C8D0E2F4G6",

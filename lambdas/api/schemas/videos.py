@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from lambdas.api.schemas.base import LanguageTag, RequestBody
+from lambdas.api.schemas.base import LanguageTag, RequestBody, exactly_one
 from lambdas.api.schemas.scripts import BriefBody, VoiceBody
 from services.domain.video import (
     Aspect,
@@ -38,11 +38,7 @@ class PresenterBody(RequestBody):
     (`synthetic`); built-in avatars, and avatars made under either, need none here.
     """
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "oneOf": [{"required": ["avatar_id"]}, {"required": ["upload_id"]}, {"required": ["source_url"]}]
-        }
-    )
+    model_config = ConfigDict(json_schema_extra={"oneOf": exactly_one("avatar_id", "upload_id", "source_url")})
 
     avatar_id: AvatarId | None = Field(default=None, description="A presenter of `GET /v1/avatars`.")
     upload_id: UploadId | None = Field(default=None, description="A picture or short video of a person.")
@@ -62,12 +58,13 @@ class SpeechBody(RequestBody):
 
     model_config = ConfigDict(
         json_schema_extra={
-            "oneOf": [
-                {"required": ["text", "voice"]},
-                {"required": ["brief", "voice"]},
-                {"required": ["audio_upload_id"]},
-                {"required": ["audio_source_url"]},
-            ]
+            "oneOf": exactly_one(
+                "text",
+                "brief",
+                "audio_upload_id",
+                "audio_source_url",
+                beside={"text": ("voice",), "brief": ("voice",)},
+            )
         }
     )
 
