@@ -107,10 +107,11 @@ class TenantStore(Protocol):
         """
         ...
 
-    def expire_key(self, tenant_id: str, key_id: str, at: datetime) -> None:
-        """Let the key expire at ``at``, unless it does earlier.
+    def expire_key(self, key: ApiKey, at: datetime) -> None:
+        """Let the key expire at ``at``, unless it does earlier, if nobody else ended it since ``key`` was read.
 
         Raises:
+            Conflict: ``key_changed``: it was revoked or its expiry set meanwhile.
             NotFound: ``key_not_found``.
         """
         ...

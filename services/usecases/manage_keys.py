@@ -107,7 +107,7 @@ def rotate_key(
     Raises:
         NotFound: ``key_not_found``.
         Forbidden: ``scope_missing``, of a key that may do more than the actor.
-        Conflict: ``key_not_in_service``: it was revoked or has expired.
+        Conflict: ``key_not_in_service``: it was revoked or has expired; ``key_changed``: at this very moment.
         InvalidRequest: ``out_of_range``.
     """
     if not 0 <= grace_s <= MAX_GRACE_S:
@@ -120,7 +120,11 @@ def rotate_key(
     _check_within(old.scopes, within)
     issued = _new_key(tenant_id, old.name, old.scopes, old.expires_at, now)
     tenants.add_key(issued.key)  # before the old one ends: a crash leaves two keys, never none
-    tenants.expire_key(tenant_id, key_id, now + timedelta(seconds=grace_s))
+    try:
+        tenants.expire_key(old, now + timedelta(seconds=grace_s))
+    except Conflict as error:  # rotated or revoked at the same moment: its secret is told to nobody
+        tenants.revoke_key(tenant_id, issued.key.id, now)
+        raise Conflict(f"API key {key_id} is being changed by someone else.", code="key_changed") from error
     details = {"replaced_by": issued.key.id, "grace_s": f"{grace_s:g}"}
     record_act("key.rotated", key_id, tenant_id=tenant_id, actor=actor, audit=audit, clock=clock, details=details)
     return issued

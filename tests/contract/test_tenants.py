@@ -101,7 +101,7 @@ def test_key_of_another_tenant_is_not_found(tenants):
     for call in (
         lambda: tenants.get_key(B, "key_1"),
         lambda: tenants.revoke_key(B, "key_1", NOON),
-        lambda: tenants.expire_key(B, "key_1", NOON),
+        lambda: tenants.expire_key(replace(KEY, tenant_id=B), NOON),
     ):
         with pytest.raises(NotFound) as caught:
             call()
@@ -132,8 +132,23 @@ def test_expiry_only_comes_nearer(tenants):
     tenants.add(ACME)
     tenants.add_key(KEY)
     for hours, left in ((3, 3), (1, 1), (2, 1)):
-        tenants.expire_key(A, "key_1", NOON + hours * HOUR)
+        tenants.expire_key(tenants.get_key(A, "key_1"), NOON + hours * HOUR)
         assert tenants.get_key(A, "key_1").expires_at == NOON + left * HOUR
+
+
+@pytest.mark.parametrize("key", [KEY, READER], ids=["without an end", "with an end"])
+def test_only_the_first_of_those_who_read_a_key_ends_it(tenants, key):
+    tenants.add(ACME)
+    tenants.add_key(key)
+    seen = tenants.get_key(A, key.id)
+    tenants.expire_key(seen, NOON + timedelta(minutes=5))
+    with pytest.raises(Conflict) as caught:
+        tenants.expire_key(seen, NOON + timedelta(minutes=4))
+    assert caught.value.code == "key_changed"
+    tenants.revoke_key(A, key.id, NOON)
+    with pytest.raises(Conflict):
+        tenants.expire_key(replace(seen, expires_at=NOON + timedelta(minutes=5)), NOON)
+    assert tenants.get_key(A, key.id).expires_at == NOON + timedelta(minutes=5)
 
 
 def test_use_is_noted_without_touching_what_else_is_known(tenants):

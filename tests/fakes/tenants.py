@@ -60,9 +60,11 @@ class FakeTenantStore:
         key = self.get_key(tenant_id, key_id)
         self._keys[key.sha256] = replace(key, revoked_at=key.revoked_at or now)
 
-    def expire_key(self, tenant_id: str, key_id: str, at: datetime) -> None:
-        key = self.get_key(tenant_id, key_id)
-        self._keys[key.sha256] = replace(key, expires_at=min(at, key.expires_at or at))
+    def expire_key(self, key: ApiKey, at: datetime) -> None:
+        present = self.get_key(key.tenant_id, key.id)
+        if (present.expires_at, present.revoked_at) != (key.expires_at, key.revoked_at):
+            raise Conflict(f"API key {key.id} was changed by someone else.", code="key_changed")
+        self._keys[key.sha256] = replace(present, expires_at=min(at, key.expires_at or at))
 
     def note_use(self, key: ApiKey, now: datetime) -> None:
         if key.sha256 in self._keys:

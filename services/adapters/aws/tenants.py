@@ -93,9 +93,26 @@ class DynamoTenantStore:
     def revoke_key(self, tenant_id: str, key_id: str, now: datetime) -> None:
         self._change(tenant_id, key_id, "revoked_at", now, condition="attribute_not_exists(#revoked_at)")
 
-    def expire_key(self, tenant_id: str, key_id: str, at: datetime) -> None:
-        condition = "(attribute_not_exists(#expires_at) OR #expires_at > :at)"
-        self._change(tenant_id, key_id, "expires_at", at, condition=condition)
+    def expire_key(self, key: ApiKey, at: datetime) -> None:
+        values = {"at": to_micros(min(at, key.expires_at or at))}
+        conditions = ["attribute_exists(#id)"]
+        for name, moment in (("expires_at", key.expires_at), ("revoked_at", key.revoked_at)):
+            if moment is None:
+                conditions.append(f"attribute_not_exists(#{name})")
+            else:
+                conditions.append(f"#{name} = :seen_{name}")
+                values[f"seen_{name}"] = to_micros(moment)
+        try:
+            self._table.update(
+                {"id": f"key#{self._hash_of(key.tenant_id, key.id)}"},
+                "#expires_at = :at",
+                condition=" AND ".join(conditions),
+                values=values,
+            )
+        except ConditionFailed as failure:
+            if failure.item is None:
+                raise _no_key(key.id) from failure
+            raise Conflict(f"API key {key.id} was changed by someone else.", code="key_changed") from failure
 
     def note_use(self, key: ApiKey, now: datetime) -> None:
         try:

@@ -125,8 +125,20 @@ class SqliteTenantStore:
     def revoke_key(self, tenant_id: str, key_id: str, now: datetime) -> None:
         self._set(tenant_id, key_id, "revoked_at = coalesce(revoked_at, ?)", to_micros(now))
 
-    def expire_key(self, tenant_id: str, key_id: str, at: datetime) -> None:
-        self._set(tenant_id, key_id, "expires_at = min(coalesce(expires_at, 9223372036854775807), ?)", to_micros(at))
+    def expire_key(self, key: ApiKey, at: datetime) -> None:
+        changed = self._database.execute(
+            "UPDATE api_keys SET expires_at = ? WHERE tenant_id = ? AND id = ? AND expires_at IS ? AND revoked_at IS ?",
+            (
+                to_micros(min(at, key.expires_at or at)),
+                key.tenant_id,
+                key.id,
+                _micros(key.expires_at),
+                _micros(key.revoked_at),
+            ),
+        )
+        if not changed:
+            self.get_key(key.tenant_id, key.id)
+            raise Conflict(f"API key {key.id} was changed by someone else.", code="key_changed")
 
     def note_use(self, key: ApiKey, now: datetime) -> None:
         self._database.execute(

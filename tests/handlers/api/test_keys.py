@@ -249,3 +249,21 @@ def test_keys_of_a_tenant_that_is_being_deleted_are_unknown(world, api):
 
     world.tenants.update(replace(world.tenants.get(TENANT), deleting_since=world.clock.now()))
     assert api.get("/v1/jobs").problem == (401, "api_key_unknown", None)
+
+
+def test_of_rotations_at_one_moment_one_gives_a_key(world, api, monkeypatch):
+    old = api.post("/v1/keys", {"scopes": ["read"]}).body["key"]["id"]
+    rotated_first: list[str] = []
+    expire = world.tenants.expire_key
+
+    def expire_second(key, at):
+        if not rotated_first:
+            rotated_first.append("")
+            rotated_first.append(api.post(f"/v1/keys/{old}/rotate", {"grace_s": 0}).body["key"]["id"])
+        expire(key, at)
+
+    monkeypatch.setattr(world.tenants, "expire_key", expire_second)
+    assert api.post(f"/v1/keys/{old}/rotate", {"grace_s": 0}).problem == (409, "key_changed", None)
+    of_readers = [key for key in world.tenants.list_keys(TENANT) if key.scopes == {"read"}]
+    assert {key.id for key in of_readers if key.revoked_at is None} == {old, rotated_first[1]}
+    assert len(of_readers) == 3  # the second one's, revoked before anybody heard of it

@@ -47,7 +47,7 @@ def test_key_that_serves_no_more_is_replaced_for_the_same_tenant(path: Path, end
             clock=world.clock,
         )
     else:
-        world.tenants.expire_key(before.tenant.id, before.key.id, world.clock.now() + timedelta(seconds=1))
+        world.tenants.expire_key(before.key, world.clock.now() + timedelta(seconds=1))
         world.clock.advance(1)
     replaced, is_new = first_key(world.services, path)
     assert is_new
