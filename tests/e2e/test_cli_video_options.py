@@ -43,7 +43,7 @@ def test_backgrounds(tmp_path: Path) -> None:
     corners = {}
     for background in ("original", "blur", "#1040c0", str(beach)):
         out = tmp_path / f"film {len(corners)}.mp4"
-        made(out, "--portrait", "vera", "--text", "Hi.", *QUICK, "--background", background)
+        made(out, "--portrait", "vera", "--text", "Hi.", *QUICK, "--background", background, "--no-label")
         corners[background] = frame(out)[4:20, 4:20].mean(axis=(0, 1))
     assert np.abs(corners["#1040c0"] - (0x10, 0x40, 0xC0)).max() < 12
     assert np.abs(corners[str(beach)] - (240, 200, 40)).max() < 12

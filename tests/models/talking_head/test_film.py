@@ -23,11 +23,12 @@ from services.domain.brief import Script, WriterKind
 from services.domain.errors import Canceled, ContentRejected
 from services.domain.storyboard import BackgroundShot, PresenterShot, SpeechShot, Storyboard
 from services.domain.timeline import SpeechTimeline, TimelineSource
-from services.domain.video import Aspect, BackgroundKind, FrameSettings, SubtitleMode, VoiceSettings
+from services.domain.video import Aspect, BackgroundKind, Disclosure, FrameSettings, SubtitleMode, VoiceSettings
 
 pytest.importorskip("espeakng_loader", reason="the extra `speech` is not installed")
 
 TEXT = "Bold people make a perfect pair. Meet Numa, from $19.99."
+UNLABELLED = Disclosure(visible_label=False)  # for tests that look at a corner
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +104,7 @@ def test_text_becomes_a_video_with_sound_subtitles_and_poster(tmp_path: Path, po
 
 
 def test_the_mouth_moves_and_the_corner_of_the_picture_does_not(tmp_path: Path, portrait: Path) -> None:
-    frames = np.stack(decoded(film(tmp_path, portrait).files["video"])).astype(np.int16)
+    frames = np.stack(decoded(film(tmp_path, portrait, disclosure=UNLABELLED).files["video"])).astype(np.int16)
 
     change = np.abs(np.diff(frames, axis=0)).max(axis=(0, 3))
     assert change[:40, :40].max() <= 8  # what the encoder adds
@@ -215,7 +216,8 @@ def test_every_aspect_shows_the_whole_face(
 
 def test_a_colour_stands_behind_the_presenter_and_not_in_the_face(tmp_path: Path, portrait: Path) -> None:
     background = BackgroundShot(kind=BackgroundKind.COLOR, color="#1040c0")
-    result = film(tmp_path, portrait, write_sound(tmp_path / "sound.wav", 0.2), background=background)
+    sound = write_sound(tmp_path / "sound.wav", 0.2)
+    result = film(tmp_path, portrait, sound, background=background, disclosure=UNLABELLED)
     picture = decoded(result.files["video"])[0].astype(int)
     assert abs(picture[8, 8] - (0x10, 0x40, 0xC0)).max() < 12
     assert picture[110:150, 110:146, 0].mean() > 100
