@@ -134,6 +134,7 @@ class Worker:
                 "The attempt took longer than it was given and its engine was stopped.", code="deadline_exceeded"
             ) from error
         except (OSError, http.client.HTTPException) as error:
+            self.kill()  # while it is dying its port still takes connections: the next attempt would be lost with it
             raise EngineFailed(
                 "The engine process died or hung during this attempt.", code="engine_lost", retryable=True
             ) from error
