@@ -29,6 +29,7 @@ from services.domain.errors import InvalidRequest
 from services.settings import Settings
 
 _AFTER_GRACE_S: Final = 2.0
+_LAST_WORDS_S: Final = 1.0
 _PATIENCE_S: Final = 60.0
 
 
@@ -64,8 +65,9 @@ def serve(settings: Settings, options: argparse.Namespace) -> None:
         takes_invocations=queue is None,
         patience_s=_PATIENCE_S,
     )
-    # A container is reached from outside or not at all.
-    run_server(app, host=options.host or "0.0.0.0", port=options.port, grace_s=options.grace_s, stop=stop)
+    # A container is reached from outside or not at all. It outwaits its workers, whose last words it passes on.
+    grace_s = options.grace_s + _LAST_WORDS_S
+    run_server(app, host=options.host or "0.0.0.0", port=options.port, grace_s=grace_s, stop=stop)
     if queue is not None:
         queue.join(options.grace_s + _AFTER_GRACE_S)
     pool.close()
