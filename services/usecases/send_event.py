@@ -12,6 +12,7 @@ from services.domain.errors import ContentRejected, NotFound, Unavailable
 from services.ports.clock import Clock
 from services.ports.tenants import TenantStore
 from services.ports.webhooks import Delivery, WebhookSender
+from services.usecases.view_parts import rfc3339
 
 _TIMEOUT_S: Final = 15.0  # as Standard Webhooks recommends
 _GONE: Final = 410
@@ -73,7 +74,7 @@ def send_event(event: Event, *, tenants: TenantStore, sender: WebhookSender, clo
 def _body(event: Event) -> str:
     values = {
         "type": event.type,
-        "timestamp": event.at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "timestamp": rfc3339(event.at),
         "data": event.data(),
     }
     return json.dumps(values, ensure_ascii=False, separators=(",", ":"))

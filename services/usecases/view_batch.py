@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 from services.domain.batch import Batch, BatchRow, RowFault, RowState
-from services.domain.engine import Failure
 from services.ports.objects import ObjectStore
 from services.ports.webhooks import Delivery
 from services.usecases.batch_objects import REPORT_CSV, REPORT_JSON, answer_key
+from services.usecases.view_parts import rfc3339, view_deliveries, view_failure
 
 
 def view_batch(
@@ -32,17 +31,14 @@ def view_batch(
         "counts": {str(state): batch.counts.get(state, 0) for state in RowState},
         "estimate": _estimate(batch) if batch.has_report else None,
         "report": _report(batch, objects, link_lifetime_s) if batch.has_report else None,
-        "created_at": _rfc3339(batch.created_at),
-        "finished_at": None if batch.finished_at is None else _rfc3339(batch.finished_at),
+        "created_at": rfc3339(batch.created_at),
+        "finished_at": None if batch.finished_at is None else rfc3339(batch.finished_at),
         "failure": view_failure(batch.failure),
         "held_by": view_failure(batch.held_by),
         "callback_id": batch.callback_id,
     }
     if deliveries is not None:
-        view["deliveries"] = [
-            {"event_id": one.event_id, "at": _rfc3339(one.at), "status": one.status, "error": one.error}
-            for one in deliveries
-        ]
+        view["deliveries"] = view_deliveries(deliveries)
     return view
 
 
@@ -64,18 +60,6 @@ def view_fault(fault: RowFault) -> dict[str, Any]:
     return {"column": fault.column, "code": fault.code, "reason": fault.detail}
 
 
-def view_failure(failure: Failure | None) -> dict[str, Any] | None:
-    """JSON values, in the words of a problem document."""
-    if failure is None:
-        return None
-    return {
-        "code": failure.code,
-        "detail": failure.detail,
-        "param": failure.param,
-        "retryable": failure.retryable,
-    }
-
-
 def _estimate(batch: Batch) -> dict[str, Any] | None:
     if batch.estimate is None:
         return None
@@ -93,7 +77,3 @@ def _report(batch: Batch, objects: ObjectStore, link_lifetime_s: int) -> dict[st
         )
         for name, key_name in (("csv_url", REPORT_CSV), ("json_url", REPORT_JSON))
     }
-
-
-def _rfc3339(moment: datetime) -> str:
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
-from services.domain.engine import Failure
 from services.domain.job import Job
 from services.domain.object_key import ObjectKey
 from services.domain.pricing import Cost
 from services.ports.objects import ObjectStore
 from services.ports.webhooks import Delivery
+from services.usecases.view_parts import rfc3339, view_deliveries, view_failure
 
 
 def view_job(
@@ -28,19 +27,16 @@ def view_job(
         "state": str(job.state),
         "progress": {"stage": _stage(job), "fraction": _fraction(job)},
         "attempt": job.attempt,
-        "created_at": _rfc3339(job.created_at),
-        "finished_at": None if job.finished_at is None else _rfc3339(job.finished_at),
+        "created_at": rfc3339(job.created_at),
+        "finished_at": None if job.finished_at is None else rfc3339(job.finished_at),
         "result": None if job.result is None else _result(job, objects, link_lifetime_s),
         "cost": None if job.result is None or job.result.cost is None else view_cost(job.result.cost),
-        "failure": None if job.failure is None else _problem(job.failure),
+        "failure": view_failure(job.failure),
         "callback_id": job.callback_id,
         "batch_id": job.batch_id,
     }
     if deliveries is not None:
-        view["deliveries"] = [
-            {"event_id": one.event_id, "at": _rfc3339(one.at), "status": one.status, "error": one.error}
-            for one in deliveries
-        ]
+        view["deliveries"] = view_deliveries(deliveries)
     return view
 
 
@@ -74,16 +70,3 @@ def _result(job: Job, objects: ObjectStore, link_lifetime_s: int) -> dict[str, A
             }
         )
     return {"outputs": outputs, "facts": dict(job.result.facts)}
-
-
-def _problem(failure: Failure) -> dict[str, Any]:
-    return {
-        "code": failure.code,
-        "detail": failure.detail,
-        "param": failure.param,
-        "retryable": failure.retryable,
-    }
-
-
-def _rfc3339(moment: datetime) -> str:
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

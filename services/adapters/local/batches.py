@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,12 +9,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
+from services.adapters.cursors import last_id_of, page_of
 from services.adapters.instants import to_micros
 from services.adapters.local.sqlite import Database
 from services.domain import wire
 from services.domain.batch import Batch, BatchRow, BatchStep, RowState
-from services.domain.errors import Conflict, InvalidRequest, NotFound
-from services.domain.ids import check_id
+from services.domain.errors import Conflict, NotFound
 from services.ports.clock import Clock
 from services.ports.jobs import Page
 
@@ -125,10 +124,9 @@ class SqliteBatchStore:
         limit = max(1, min(limit, _MAX_PAGE))
         rows = self._database.all(
             "SELECT * FROM batches WHERE tenant_id = ? AND id < ? ORDER BY id DESC LIMIT ?",
-            (tenant_id, "~" if cursor is None else _last_id(cursor), limit + 1),
+            (tenant_id, last_id_of(cursor, "batch"), limit + 1),
         )
-        more = _cursor(rows[limit - 1]["id"]) if len(rows) > limit else None
-        return Page(items=tuple(_batch(row) for row in rows[:limit]), cursor=more)
+        return page_of([_batch(row) for row in rows], limit)
 
     def claim(self, *, limit: int, lease_s: float, due_for_s: float = 0.0) -> Sequence[Batch]:
         now = self._clock.now()
@@ -224,16 +222,3 @@ def _micros_or_none(moment: datetime | None) -> int | None:
 
 def _not_found(batch_id: str) -> NotFound:
     return NotFound(f"There is no batch {batch_id}.", code="batch_not_found")
-
-
-def _cursor(last_id: str) -> str:
-    return base64.urlsafe_b64encode(last_id.encode()).decode().rstrip("=")
-
-
-def _last_id(cursor: str) -> str:
-    try:
-        padded = cursor + "=" * (-len(cursor) % 4)
-        return check_id(base64.b64decode(padded, altchars=b"-_", validate=True).decode(), "batch")
-    except (ValueError, InvalidRequest) as error:
-        detail = "The cursor is not one of this listing."
-        raise InvalidRequest(detail, code="malformed_cursor", param="cursor") from error
