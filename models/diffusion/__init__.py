@@ -1,0 +1,1 @@
+"""Diffusion pipelines from configured checkpoints; needs the extra ``diffusion``. Imported only where it is used."""

@@ -1,0 +1,1 @@
+"""Products on people: wigs and garments placed by their own pixels, nothing of them repainted."""
