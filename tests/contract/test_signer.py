@@ -28,8 +28,9 @@ from services.adapters.aws.clients import Clients
 from services.adapters.aws.kms_signer import KmsSigner
 from services.adapters.aws.secrets import SecretsManagerSecrets
 from services.adapters.local.signer import FILE_NAME, LocalSigner
-from services.domain.errors import NotFound, Unavailable
+from services.domain.errors import Unavailable
 from services.ports.signer import Signer
+from tests.fakes.secrets import FakeSecrets
 from tests.fakes.signer import Authority, FakeSigner
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -177,17 +178,12 @@ def test_local_key_without_permission_is_told(tmp_path):
         LocalSigner(tmp_path).certificate_chain_pem()
 
 
-class NoSecrets:
-    def get(self, name: str) -> str:
-        raise NotFound(f"There is no secret {name!r}.", code="secret_not_found")
-
-
 @pytest.fixture
 def stubbed(monkeypatch):
     client = boto3.client("kms", region_name="eu-central-1", aws_access_key_id="x", aws_secret_access_key="x")
     clients = Clients()
     monkeypatch.setattr(clients, "get", lambda service: {"kms": client}[service])
-    signer = KmsSigner(clients, "alias/content", secrets=NoSecrets(), certificate_secret="chain")
+    signer = KmsSigner(clients, "alias/content", secrets=FakeSecrets(), certificate_secret="chain")
     with Stubber(client) as stub:
         yield signer, stub
 
@@ -243,5 +239,5 @@ def test_absent_chain_is_unavailable(stubbed):
 
 @pytest.mark.parametrize(("secret", "is_trusted"), [("chain", True), ("", False)])
 def test_only_a_certificate_of_the_operators_is_called_trusted(secret, is_trusted):
-    signer = KmsSigner(Clients(), "alias/content", secrets=NoSecrets(), certificate_secret=secret)
+    signer = KmsSigner(Clients(), "alias/content", secrets=FakeSecrets(), certificate_secret=secret)
     assert signer.is_trusted is is_trusted

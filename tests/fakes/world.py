@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from services.adapters.local.rates import MemoryRateLimiter
 from services.bootstrap import Services, bootstrap
 from services.domain import wire
 from services.domain.engine import AnswerState, EngineAnswer, EngineKind, EngineRequest, Failure, Output
@@ -35,6 +34,7 @@ from tests.fakes.fetcher import FakeFetcher
 from tests.fakes.idempotency import FakeIdempotencyStore
 from tests.fakes.jobs import FakeJobStore
 from tests.fakes.objects import FakeObjectStore
+from tests.fakes.rates import FakeRateLimiter
 from tests.fakes.step_queue import FakeStepQueue
 from tests.fakes.tenants import FakeTenantStore
 from tests.fakes.uploads import FakeUploadStore
@@ -108,7 +108,7 @@ class World:
             consents=self.consents,
             audit=self.audit,
             fetcher=self.fetcher,
-            rates=MemoryRateLimiter(lambda: self.clock.now().timestamp()),
+            rates=FakeRateLimiter(self.clock),
         )
 
     def fit(self, **parts: Any) -> None:

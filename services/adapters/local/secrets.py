@@ -31,7 +31,9 @@ class FileSecrets:
             raise NotFound(
                 f"There is no secret {name!r}; it would be the file {path}.", code="secret_not_found"
             ) from error
-        except (OSError, UnicodeError) as error:
+        except UnicodeError as error:
+            raise NotFound(f"The secret {name!r} holds no text.", code="secret_not_found") from error
+        except OSError as error:
             raise Unavailable(f"The secret {name!r} cannot be read.", code="secrets_unavailable") from error
         if is_open:
             raise Unavailable(
