@@ -44,3 +44,25 @@ def read_notice(values: Any) -> EngineAnswer | EngineEvent:
             return wire.from_values(EngineEvent, event)
         case _:
             raise InvalidRequest("Neither an answer nor an event of an engine.", code="malformed_payload")
+
+
+def item_named(body: str) -> str:
+    """Id of the job or batch that a queue's message is about; "" when it tells none.
+
+    Knows bells, what engines say, and SageMaker's notices, plain or wrapped by SNS; gives nothing else of a body away.
+    """
+    try:
+        values = json.loads(body)
+        if isinstance(values, dict) and "Message" in values:
+            values = json.loads(values["Message"])
+    except (ValueError, TypeError):
+        return ""
+    match values:
+        case {"answer": {"job_id": str(name)}} | {"event": {"job_id": str(name)}}:
+            return name
+        case {"job_id": str(name)} | {"batch_id": str(name)}:
+            return name
+        case {"inferenceId": str(attempt)}:  # job and number
+            return attempt.rpartition(".")[0]
+        case _:
+            return ""

@@ -18,6 +18,7 @@ from lambdas import complete, dispatch, outbox, prepare, reaper, webhooks
 from services.adapters.aws.job_items import item_of
 from services.domain.job import Job
 from tests.fakes.clock import FakeClock
+from tests.fakes.dead_letters import FakeDeadLetters
 from tests.fakes.jobs import FakeJobStore
 from tests.fakes.sagemaker import FakeSageMaker
 from tests.fakes.world import World
@@ -105,7 +106,7 @@ class FakeCloud:
     """Everything between the fakes of ``world``, whose job store is a ``StreamingJobStore``.
 
     Attributes:
-        dead_letters: Bodies by queue.
+        dead_letters: What was received in vain too often; sent back, it is served again.
     """
 
     def __init__(self, world: World, sagemaker: FakeSageMaker, *, chance: random.Random, mishaps: Mishaps) -> None:
@@ -119,7 +120,7 @@ class FakeCloud:
         self._next_reaper_s = 60.0
         assert isinstance(world.jobs, StreamingJobStore)
         self._jobs = world.jobs
-        self.dead_letters: dict[str, list[str]] = {}
+        self.dead_letters = FakeDeadLetters(world.clock, lambda queue, body, _: self._send(queue, body, 0.0))
         self.num_calls: Counter[str] = Counter()
 
     @property
@@ -173,7 +174,7 @@ class FakeCloud:
         if answer is not None and not answer["batchItemFailures"]:
             return
         if message.num_receives >= _MAX_RECEIVES:
-            self.dead_letters.setdefault(message.queue, []).append(message.body)
+            self.dead_letters.put(message.queue, message.body, num_tries=message.num_receives)
             return
         delays = [delay_s for _, handle, delay_s in self._world.step_queue.put_offs if handle == receipt]
         self._world.step_queue.put_offs.clear()

@@ -18,6 +18,7 @@ from services.adapters.aws.engine_sagemaker import SageMakerEngine
 from services.adapters.aws.notices import SageMakerNotices
 from services.domain import wire
 from services.domain.engine import EngineEvent, EngineKind, EngineRequest
+from services.domain.errors import Unavailable
 from services.domain.job import Job, JobState, JobStep
 from tests.fakes.cloud import FakeCloud, Mishaps, StreamingJobStore
 from tests.fakes.sagemaker import BUCKET, FakeSageMaker, Faults
@@ -116,7 +117,30 @@ def test_duplicate_or_late_notice_is_one_result_one_webhook_and_one_charge(build
     assert sorted(world.bill()) == sorted(job.id for job in jobs)
     assert [world.jobs.get(job.id).attempt for job in jobs] == [1] * 5
     assert len(world.sender.posted) == 5
-    assert cloud.dead_letters == {}
+    assert cloud.dead_letters.messages == []
+
+
+def test_answer_that_could_not_be_stored_for_hours_is_replayed_and_charged_once(build, monkeypatch):
+    world, _, cloud = build()
+    world.settings = replace(world.settings, attempt_timeout_s=90_000.0)
+    world.fit(settings=world.settings)
+    runtime.use_services(world.services)
+    job = world.submit(callback_url=CALLBACK_URL)
+    record = world.usage.record
+
+    def fail(*_: Any) -> None:
+        raise Unavailable("No room.", code="store_unavailable")
+
+    monkeypatch.setattr(world.usage, "record", fail)
+    for _ in range(200):
+        cloud.step(60.0)
+    [letter] = cloud.dead_letters.list()
+    assert (letter.queue, letter.item_id, letter.num_tries) == ("engine", job.id, 20)
+    monkeypatch.setattr(world.usage, "record", record)
+    assert cloud.dead_letters.replay() == 1
+    run_to_the_end(world, cloud, [job], step_s=1.0, most=5)
+    assert world.jobs.get(job.id).state is JobState.SUCCEEDED
+    assert world.bill() == [job.id]
 
 
 def test_notice_that_comes_after_the_deadline_changes_nothing(build):

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from services.adapters.aws.clients import Clients, translated
+from services.domain.notice import item_named
 from services.ports.dead_letters import DeadLetter
 
 _CODE: Final = "queue_unavailable"
@@ -97,18 +98,8 @@ def _letter(step: str, message: Mapping[str, Any]) -> DeadLetter:
     sent_s = int(attributes.get("SentTimestamp", 0)) / 1000
     return DeadLetter(
         queue=step,
-        item_id=_item_of(message["Body"]),
+        item_id=item_named(message["Body"]),
         num_tries=int(attributes.get("ApproximateReceiveCount", 1)),
         at=datetime.fromtimestamp(sent_s, UTC),
         reason="undelivered",
     )
-
-
-def _item_of(body: str) -> str:
-    """The job or batch that a message names; its body is not shown, as an answer may tell what a client wrote."""
-    try:
-        values = json.loads(body)
-        inner = values.get("answer") or values.get("event") or values
-        return str(inner.get("job_id") or inner.get("batch_id") or "")
-    except (ValueError, AttributeError):
-        return ""
