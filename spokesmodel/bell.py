@@ -13,6 +13,7 @@ from pathlib import Path
 from services.adapters.local.batches import SqliteBatchStore
 from services.adapters.local.engine import ClaimedAttempt, SqliteEngine
 from services.adapters.local.jobs import SqliteJobStore
+from services.domain.allowance import Allowance
 from services.domain.batch import Batch
 from services.domain.engine import EngineAnswer, EngineRequest
 from services.domain.job import Job, JobStep
@@ -64,8 +65,8 @@ class RingingJobStore(SqliteJobStore):
         super().__init__(path, clock=clock)
         self._bells = bells
 
-    def add(self, job: Job) -> None:
-        super().add(job)
+    def add(self, job: Job, *, allowance: Allowance | None = None) -> None:
+        super().add(job, allowance=allowance)
         self._bells.steps[job.step].ring()
 
     def save(self, job: Job) -> Job:

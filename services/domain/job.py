@@ -76,6 +76,8 @@ class Job:
         batch_id: The batch whose row it runs, if it is of one.
         started_at: When the latest attempt was handed to an engine.
         traceparent: The W3C trace context of the request that made it, when traces are kept.
+        held_s: Estimated seconds of video that its tenant's month keeps free for it until it has ended; None where
+            the tenant had no monthly quota.
         version: Grows by one with each save; a save of an older version is refused.
     """
 
@@ -101,6 +103,7 @@ class Job:
     batch_id: str | None = None
     started_at: datetime | None = None
     traceparent: str | None = None
+    held_s: float | None = None
     version: int = 0
 
     def move(self, state: JobState, *, step: JobStep, now: datetime, **changes: Any) -> Job:

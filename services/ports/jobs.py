@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, Protocol, TypeVar
 
+from services.domain.allowance import Allowance, Holdings
 from services.domain.engine import EngineKind
 from services.domain.job import Job, JobState, JobStep
 
@@ -22,14 +23,29 @@ class Page(Generic[T]):
 
 
 class JobStore(Protocol):
-    """Job rows with optimistic concurrency, and claims of due steps with leases."""
+    """Job rows with optimistic concurrency, and claims of due steps with leases.
 
-    def add(self, job: Job) -> None:
-        """Store a new job durably.
+    A job with ``held_s`` holds that much of its tenant's month from its ``add`` until it is saved as ended: the sum
+    (``holdings``) changes in the same write as the row, so that nothing leaks and nothing is let go twice.
+    """
+
+    def add(self, job: Job, *, allowance: Allowance | None = None) -> None:
+        """Store a new job durably, if its ``held_s`` fits into ``allowance`` beside what is held already.
+
+        However many are added at once, no more than fit are.
 
         Raises:
             Conflict: ``job_exists``.
+            QuotaExceeded, ContentRejected: What ``Allowance.check`` says.
         """
+        ...
+
+    def holdings(self, tenant_id: str) -> Holdings:
+        """What the tenant's jobs with ``held_s`` hold and have made."""
+        ...
+
+    def forget_holdings(self, tenant_id: str) -> None:
+        """Remove a deleted tenant's holdings."""
         ...
 
     def get(self, job_id: str) -> Job:

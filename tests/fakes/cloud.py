@@ -16,6 +16,7 @@ from boto3.dynamodb.types import TypeSerializer
 
 from lambdas import complete, dispatch, outbox, prepare, reaper, webhooks
 from services.adapters.aws.job_items import item_of
+from services.domain.allowance import Allowance
 from services.domain.job import Job
 from tests.fakes.clock import FakeClock
 from tests.fakes.dead_letters import FakeDeadLetters
@@ -62,8 +63,8 @@ class StreamingJobStore(FakeJobStore):
         self.is_killed: Callable[[], bool] = lambda: False
         self._numbers = itertools.count(1)
 
-    def add(self, job: Job) -> None:
-        super().add(job)
+    def add(self, job: Job, *, allowance: Allowance | None = None) -> None:
+        super().add(job, allowance=allowance)
         self._note(None, job)
 
     def save(self, job: Job) -> Job:

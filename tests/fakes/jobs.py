@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from services.adapters.cursors import last_id_of, page_of
+from services.domain.allowance import Allowance, Holdings
 from services.domain.engine import EngineKind
 from services.domain.errors import Conflict, NotFound
 from services.domain.job import Job, JobState, JobStep
@@ -27,11 +29,27 @@ class FakeJobStore:
         self._clock = clock
         self._rows: dict[str, _Row] = {}
         self._turns: dict[tuple[JobStep, str], int] = {}
+        self._holdings: dict[str, Holdings] = {}
+        self._lock = threading.Lock()
 
-    def add(self, job: Job) -> None:
-        if job.id in self._rows:
-            raise Conflict(f"There is a job {job.id} already.", code="job_exists")
-        self._rows[job.id] = _Row(job, job.available_at)
+    def add(self, job: Job, *, allowance: Allowance | None = None) -> None:
+        with self._lock:
+            if job.id in self._rows:
+                raise Conflict(f"There is a job {job.id} already.", code="job_exists")
+            if allowance is not None and job.held_s is not None:
+                allowance.check(self.holdings(job.tenant_id), job.held_s)
+            self._hold(None, job)
+            self._rows[job.id] = _Row(job, job.available_at)
+
+    def holdings(self, tenant_id: str) -> Holdings:
+        return self._holdings.get(tenant_id, Holdings())
+
+    def forget_holdings(self, tenant_id: str) -> None:
+        self._holdings.pop(tenant_id, None)
+
+    def _hold(self, before: Job | None, job: Job) -> None:
+        if job.held_s is not None:
+            self._holdings[job.tenant_id] = self.holdings(job.tenant_id).after(before, job)
 
     def get(self, job_id: str) -> Job:
         try:
@@ -43,11 +61,14 @@ class FakeJobStore:
         return {job_id: self._rows[job_id].job for job_id in job_ids if job_id in self._rows}
 
     def save(self, job: Job) -> Job:
-        if self.get(job.id).version != job.version:
-            raise Conflict(f"Job {job.id} was changed by someone else.", code="stale_job", retryable=True)
-        saved = replace(job, version=job.version + 1)
-        self._rows[job.id] = _Row(saved, saved.available_at)
-        return saved
+        with self._lock:
+            before = self.get(job.id)
+            if before.version != job.version:
+                raise Conflict(f"Job {job.id} was changed by someone else.", code="stale_job", retryable=True)
+            saved = replace(job, version=job.version + 1)
+            self._hold(before, saved)
+            self._rows[job.id] = _Row(saved, saved.available_at)
+            return saved
 
     def delete(self, job_id: str) -> None:
         self._rows.pop(job_id, None)

@@ -30,6 +30,8 @@ _THROTTLED: Final = frozenset(
         "Throttling",
         "ThrottlingException",
         "TooManyRequestsException",
+        "TransactionCanceledException",  # by throttling; failed conditions are told apart before
+        "TransactionConflictException",
         "TransactionInProgressException",
     }
 )

@@ -14,12 +14,14 @@ from itertools import islice
 from typing import Any, Final
 
 from services.adapters.aws.clients import Clients
+from services.adapters.aws.holdings import HeldJobs
 from services.adapters.aws.items import Item
 from services.adapters.aws.job_items import RUNNING, SERVED, due_id, item_of, job_of, partition, tenant_state
 from services.adapters.aws.table import ConditionFailed, Table
 from services.adapters.aws.turns import Turn, Turns
 from services.adapters.cursors import last_id_of
 from services.adapters.instants import to_micros
+from services.domain.allowance import Allowance, Holdings
 from services.domain.engine import EngineKind
 from services.domain.errors import Conflict, NotFound, Unavailable
 from services.domain.job import Job, JobState, JobStep
@@ -45,12 +47,23 @@ class DynamoJobStore:
         self._clock = clock
         self._retention = timedelta(days=retention_days)
         self._started: dict[str, datetime] = {}
+        self._held = HeldJobs(self._table, item_of=self._item_of)
 
-    def add(self, job: Job) -> None:
+    def add(self, job: Job, *, allowance: Allowance | None = None) -> None:
+        self._note_turn(job)
         try:
-            self._put(job, condition="attribute_not_exists(#id)")
+            if job.held_s is None:
+                self._table.put(self._item_of(job), condition="attribute_not_exists(#id)")
+            else:
+                self._held.add(job, allowance)
         except ConditionFailed as failure:
             raise Conflict(f"There is a job {job.id} already.", code="job_exists") from failure
+
+    def holdings(self, tenant_id: str) -> Holdings:
+        return self._held.of(tenant_id)
+
+    def forget_holdings(self, tenant_id: str) -> None:
+        self._held.forget(tenant_id)
 
     def get(self, job_id: str) -> Job:
         item = self._table.get({"id": job_id})
@@ -64,8 +77,13 @@ class DynamoJobStore:
 
     def save(self, job: Job) -> Job:
         saved = replace(job, version=job.version + 1)
+        self._note_turn(saved)
         try:
-            self._put(saved, condition="#version = :version", values={"version": job.version})
+            if saved.held_s is None:
+                condition, values = "#version = :version", {"version": job.version}
+                self._table.put(self._item_of(saved), condition=condition, values=values)
+            else:
+                self._held.save(saved)
         except ConditionFailed as failure:
             if failure.item is None:
                 raise _not_found(job.id) from failure
@@ -242,10 +260,12 @@ class DynamoJobStore:
         now = self._clock.now()
         self._started = {one: at for one, at in tuple(self._started.items()) if at >= now - _LAG} | {job_id: now}
 
-    def _put(self, job: Job, *, condition: str, values: Item | None = None) -> None:
+    def _note_turn(self, job: Job) -> None:
         if job.step in SERVED:
             self._turns.note(job.step, job.tenant_id)
-        self._table.put(item_of(job, retention=self._retention), condition=condition, values=values)
+
+    def _item_of(self, job: Job) -> Item:
+        return item_of(job, retention=self._retention)
 
     def _update(self, job_id: str, assignments: str, *, condition: str, **values: str | int) -> dict[str, Any] | None:
         """The item afterwards; None when the condition does not hold."""

@@ -6,6 +6,7 @@ import re
 import secrets
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from services.adapters.aws.clients import Clients, error_code, translated
@@ -16,6 +17,7 @@ _MAX_BATCH: Final = 25
 _MAX_READ: Final = 100
 _NAME: Final = re.compile(r"#(\w+)")
 _WRITER: Final = "written_by"
+_REFUSED: Final = frozenset(("None", "ConditionalCheckFailed", "TransactionConflict"))
 _NOT_YET: Final = f"(attribute_not_exists(#{_WRITER}) OR #{_WRITER} <> :{_WRITER})"  # a sum must not be added twice
 
 
@@ -25,6 +27,28 @@ class ConditionFailed(Exception):
     def __init__(self, item: dict[str, Any] | None) -> None:
         super().__init__("condition failed")
         self.item = item
+
+
+class TransactionFailed(Exception):
+    """None of the writes was made.
+
+    ``failed``: whether each one's condition did not hold; where none did not, another writer was in the way.
+    ``items``: the items as they are, None for those that are not there or did not fail.
+    """
+
+    def __init__(self, failed: Sequence[bool], items: Sequence[dict[str, Any] | None]) -> None:
+        super().__init__("transaction failed")
+        self.failed = failed
+        self.items = items
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """An item to be written under a condition; see ``Table.put``."""
+
+    item: Item
+    condition: str
+    values: Item = field(default_factory=dict)
 
 
 class Table:
@@ -83,6 +107,41 @@ class Table:
         mark = secrets.token_hex(8)
         marked = {**item, _WRITER: mark, SCHEMA_NAME: SCHEMA}
         self._write(mark, "put_item", condition, values or {}, "", Item=packed(marked))
+
+    def put_together(self, puts: Sequence[Put]) -> None:
+        """Write all of the items, or none.
+
+        Raises:
+            TransactionFailed: A condition does not hold, or another transaction writes one of the items just now.
+        """
+        from botocore.exceptions import ClientError
+
+        client = self._clients.get("dynamodb")
+        requests = []
+        for put in puts:
+            marked = {**put.item, _WRITER: secrets.token_hex(8), SCHEMA_NAME: SCHEMA}
+            request = {
+                "TableName": self.name,
+                "Item": packed(marked),
+                "ConditionExpression": put.condition,
+                "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+                **_expressions(put.condition, put.values),
+            }
+            requests.append({"Put": request})
+        token = secrets.token_hex(16)  # a transaction that is sent again, its answer lost, is made once
+        with translated(f"the table {self.name}"):
+            try:
+                client.transact_write_items(TransactItems=requests, ClientRequestToken=token)
+            except ClientError as error:
+                reasons: Any = error.response.get("CancellationReasons", [])
+                codes = {str(reason.get("Code")) for reason in reasons}
+                is_failed = error_code(error) == "TransactionCanceledException" and len(reasons) == len(puts)
+                if not is_failed or not codes <= _REFUSED:
+                    raise
+                raise TransactionFailed(
+                    [reason.get("Code") == "ConditionalCheckFailed" for reason in reasons],
+                    [unpacked(reason["Item"]) if reason.get("Item") else None for reason in reasons],
+                ) from error
 
     def update(self, key: Item, expression: str, *, condition: str | None = None, values: Item) -> dict[str, Any]:
         """Change one item by ``SET`` assignments ``expression``, once; the item afterwards.

@@ -40,6 +40,14 @@ MIGRATIONS: Final = (
         WHERE json_extract(body, '$.finished_at') IS NOT NULL;
     CREATE INDEX jobs_by_end ON jobs (finished_at) WHERE finished_at IS NOT NULL;
     """,
+    """
+    CREATE TABLE holdings (
+        tenant_id TEXT PRIMARY KEY,
+        month TEXT NOT NULL,
+        made_ms INTEGER NOT NULL,
+        open_ms INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    """,
 )
 
 # The tenants that have rows at a step, least recently served first, by skipping through the index.

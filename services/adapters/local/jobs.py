@@ -12,10 +12,12 @@ from typing import Final
 
 from services.adapters.cursors import last_id_of, page_of
 from services.adapters.instants import to_micros
+from services.adapters.local.holdings import hold, holdings_of
 from services.adapters.local.job_tables import MIGRATIONS as _MIGRATIONS
 from services.adapters.local.job_tables import TENANTS_IN_TURN
 from services.adapters.local.sqlite import Database
 from services.domain import wire
+from services.domain.allowance import Allowance, Holdings
 from services.domain.engine import EngineKind
 from services.domain.errors import Conflict, NotFound
 from services.domain.job import Job, JobState, JobStep
@@ -32,27 +34,36 @@ class SqliteJobStore:
         self._database = Database(path, _MIGRATIONS)
         self._clock = clock
 
-    def add(self, job: Job) -> None:
+    def add(self, job: Job, *, allowance: Allowance | None = None) -> None:
         try:
-            self._database.execute(
-                "INSERT INTO jobs (id, tenant_id, kind, state, step, due_at, step_tries, deadline_at, finished_at,"
-                " version, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    job.id,
-                    job.tenant_id,
-                    job.kind,
-                    job.state,
-                    job.step,
-                    to_micros(job.available_at),
-                    job.step_tries,
-                    _micros_or_none(job.deadline_at),
-                    _micros_or_none(job.finished_at),
-                    job.version,
-                    wire.encode(job).decode(),
-                ),
-            )
+            with self._database.write() as connection:
+                connection.execute(
+                    "INSERT INTO jobs (id, tenant_id, kind, state, step, due_at, step_tries, deadline_at, finished_at,"
+                    " version, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (
+                        job.id,
+                        job.tenant_id,
+                        job.kind,
+                        job.state,
+                        job.step,
+                        to_micros(job.available_at),
+                        job.step_tries,
+                        _micros_or_none(job.deadline_at),
+                        _micros_or_none(job.finished_at),
+                        job.version,
+                        wire.encode(job).decode(),
+                    ),
+                )
+                hold(connection, None, job, allowance)
         except sqlite3.IntegrityError as error:
             raise Conflict(f"There is a job {job.id} already.", code="job_exists") from error
+
+    def holdings(self, tenant_id: str) -> Holdings:
+        with self._database.read() as connection:
+            return holdings_of(connection, tenant_id)
+
+    def forget_holdings(self, tenant_id: str) -> None:
+        self._database.execute("DELETE FROM holdings WHERE tenant_id = ?", (tenant_id,))
 
     def get(self, job_id: str) -> Job:
         row = self._database.one("SELECT * FROM jobs WHERE id = ?", (job_id,))
@@ -69,6 +80,12 @@ class SqliteJobStore:
     def save(self, job: Job) -> Job:
         saved = replace(job, version=job.version + 1)
         with self._database.write() as connection:
+            if job.held_s is not None:
+                row = connection.execute(
+                    "SELECT * FROM jobs WHERE id = ? AND version = ?", (job.id, job.version)
+                ).fetchone()
+                if row is not None:
+                    hold(connection, _job(row), saved)
             num_changed = connection.execute(
                 "UPDATE jobs SET state = ?, step = ?, due_at = ?, claimed = 0, step_tries = ?, deadline_at = ?,"
                 " finished_at = ?, version = ?, body = ? WHERE id = ? AND version = ?",
