@@ -33,6 +33,7 @@ from tests.fakes.engine import FakeEngine
 from tests.fakes.fetcher import FakeFetcher
 from tests.fakes.idempotency import FakeIdempotencyStore
 from tests.fakes.jobs import FakeJobStore
+from tests.fakes.notices import FakeNotices
 from tests.fakes.objects import FakeObjectStore
 from tests.fakes.rates import FakeRateLimiter
 from tests.fakes.step_queue import FakeStepQueue
@@ -77,6 +78,7 @@ class World:
         self.batches = FakeBatchStore(self.clock)
         self.objects = FakeObjectStore()
         self.engine = FakeEngine()
+        self.notices = FakeNotices()
         self.step_queue = FakeStepQueue()
         self.uploads = FakeUploadStore()
         self.avatars = FakeAvatarCatalogue()
@@ -96,6 +98,7 @@ class World:
             batches=self.batches,
             objects=self.objects,
             engine=self.engine,
+            notices=self.notices,
             step_queue=self.step_queue,
             uploads=self.uploads,
             avatars=self.avatars,

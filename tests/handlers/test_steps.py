@@ -86,6 +86,19 @@ def test_answer_that_overtakes_the_row_comes_again(world, sqs):
     assert complete.lambda_handler(notice, None) == DONE
 
 
+def test_answer_that_cannot_be_read_just_now_comes_again_and_progress_beside_it_is_heard(world, sqs):
+    job = world.start()
+    event = {"job_id": job.id, "attempt": 1, "sequence": 0, "stage": "render", "fraction": 0.25}
+    answer = {"type": "answer", "answer": wire.to_values(world.answer(job))}
+    notices = sqs(answer, {"type": "event", "event": event})
+    world.notices.is_reachable = False
+    assert complete.lambda_handler(notices, None) == again("m0")
+    assert world.jobs.get(job.id).progress.fraction == 0.25
+    world.notices.is_reachable = True
+    assert complete.lambda_handler(notices, None) == DONE
+    assert world.bill() == [job.id]
+
+
 def test_repeated_records_in_one_batch_are_harmless(world, sqs):
     job = world.start()
     body = {"type": "answer", "answer": wire.to_values(world.answer(job))}
