@@ -85,6 +85,14 @@ class VoiceCatalogue(Protocol):
         """
         ...
 
-    def list(self, *, language: str | None = None) -> Sequence[Voice]: ...
+    def list(self, *, language: str | None = None) -> Sequence[Voice]:
+        """All voices, or those of a BCP 47 tag: ``en`` takes ``en-GB``, ``en-GB`` takes no ``en``, in any case.
 
-    def languages(self) -> Sequence[Language]: ...
+        Raises:
+            InvalidRequest: ``malformed_language``.
+        """
+        ...
+
+    def languages(self) -> Sequence[Language]:
+        """Those that some voice speaks, each once."""
+        ...

@@ -1,4 +1,4 @@
-"""What every voice catalogue does, and what the list in a file does beyond."""
+"""What every voice catalogue does, and what lists in files do beyond."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import pytest
 from services.adapters.local import voices as voices_module
 from services.adapters.local.voices import LocalVoiceCatalogue
 from services.domain.errors import InvalidRequest, NotFound, Unavailable
-from services.ports.catalogue import Voice
+from services.ports.catalogue import Voice, VoiceCatalogue
+from services.settings import Settings
 from tests.fakes.catalogue import FakeVoiceCatalogue
 
 
@@ -20,42 +21,91 @@ def voice(voice_id: str, language: str) -> Voice:
 
 
 VOICES = (voice("en-us", "en-US"), voice("en", "en-GB"), voice("cmn", "cmn"), voice("de", "de"))
+MANAGED = (voice("polly-joanna", "en-US"), voice("polly-ines", "pt-PT"))
+ALL = VOICES + MANAGED
+
+
+def listed(path: Path, voices: tuple[Voice, ...]) -> Path:
+    path.write_text(json.dumps([asdict(one) for one in voices]))
+    return path
 
 
 @pytest.fixture
 def from_file(tmp_path: Path) -> LocalVoiceCatalogue:
-    path = tmp_path / "voices.json"
-    path.write_text(json.dumps([asdict(one) for one in VOICES]))
-    return LocalVoiceCatalogue(path)
+    return LocalVoiceCatalogue(listed(tmp_path / "voices.json", VOICES))
 
 
-@pytest.fixture(params=["fake", "file"])
-def voices(request: pytest.FixtureRequest, from_file):
-    return FakeVoiceCatalogue(*VOICES) if request.param == "fake" else from_file
+@pytest.fixture(params=["fake", "local", "aws"])
+def voices(request: pytest.FixtureRequest, tmp_path: Path) -> VoiceCatalogue:
+    """On AWS the managed voices stand in a list of their own."""
+    if request.param == "fake":
+        return FakeVoiceCatalogue(*ALL)
+    if request.param == "local":
+        return LocalVoiceCatalogue(listed(tmp_path / "all.json", ALL))
+    return LocalVoiceCatalogue(listed(tmp_path / "own.json", VOICES), listed(tmp_path / "managed.json", MANAGED))
 
 
 def test_voice_comes_back_whole(voices):
-    assert voices.get("cmn") == VOICES[2]
+    assert [voices.get(one.id) for one in ALL] == list(ALL)
 
 
-def test_unknown_voice_is_not_found(voices):
+@pytest.mark.parametrize("asked", ["en-uk", "EN-US", "", "nothing like it", "polly-joanna "])
+def test_unknown_voice_is_not_found(voices, asked):
     with pytest.raises(NotFound) as caught:
-        voices.get("en-uk")
+        voices.get(asked)
     assert caught.value.code == "voice_not_found"
 
 
-def test_language_takes_its_regions_and_all_come_without_one(voices):
-    assert {one.id for one in voices.list(language="en")} == {"en-us", "en"}
-    assert len(voices.list()) == 4
+@pytest.mark.parametrize(("asked", "near"), [("en-uk", "en-us"), ("polly-joana", "polly-joanna")])
+def test_unknown_voice_names_near_ones(voices, asked, near):
+    with pytest.raises(NotFound) as caught:
+        voices.get(asked)
+    assert near in caught.value.detail
 
 
-def test_languages_count_their_voices(voices):
-    assert {one.tag: one.num_voices for one in voices.languages()} == {"cmn": 1, "de": 1, "en-GB": 1, "en-US": 1}
+def test_all_are_listed_in_their_order_without_a_language(voices):
+    assert list(voices.list()) == list(ALL)
 
 
-def test_unknown_voice_names_near_ones(from_file):
-    with pytest.raises(NotFound, match="en-us"):
-        from_file.get("en-uk")
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("en", {"en-us", "en", "polly-joanna"}),
+        ("EN", {"en-us", "en", "polly-joanna"}),
+        ("en-US", {"en-us", "polly-joanna"}),
+        ("en-gb", {"en"}),
+        ("pt", {"polly-ines"}),
+        ("de-AT", set()),
+        ("fr", set()),
+    ],
+)
+def test_language_takes_its_regions_and_no_region_its_language(voices, asked, found):
+    assert {one.id for one in voices.list(language=asked)} == found
+
+
+@pytest.mark.parametrize("asked", ["e", "!!", "", "en_US!", "-"])
+def test_what_is_no_tag_is_refused_by_name(voices, asked):
+    with pytest.raises(InvalidRequest) as caught:
+        voices.list(language=asked)
+    assert (caught.value.code, caught.value.param) == ("malformed_language", "language")
+
+
+def test_languages_are_those_that_are_spoken_and_count_their_voices(voices):
+    languages = voices.languages()
+    assert {one.tag: one.num_voices for one in languages} == {"cmn": 1, "de": 1, "en-GB": 1, "en-US": 2, "pt-PT": 1}
+    assert len(languages) == 5
+    assert all(one.name and one.native_name for one in languages)
+
+
+def test_profile_of_aws_lists_managed_voices_where_they_are_used_and_the_local_one_none():
+    from services.adapters.aws.wiring import adapters as of_aws
+    from services.adapters.local.wiring import adapters as of_this_machine
+
+    catalogues = [of_aws(Settings(polly=used), {})["voices"]() for used in (True, False)]
+    catalogues.append(of_this_machine(Settings(), {})["voices"]())
+    with_managed, *without = ({one.engine for one in catalogue.list()} for catalogue in catalogues)
+    assert with_managed == {"espeak", "piper", "polly"}
+    assert without == [{"espeak", "piper"}] * 2
 
 
 @pytest.mark.parametrize(
@@ -101,17 +151,8 @@ def test_reasons_are_those_of_the_speech_engine():
     assert not {voice.id for voice in LocalVoiceCatalogue().list()} & NOT_OFFERED.keys()
 
 
-@pytest.mark.parametrize(
-    ("asked", "found"),
-    [("en-US", {"en-us"}), ("EN", {"en-us", "en"}), ("zh", {"cmn"}), ("fr", set()), ("e", None), ("!!", None)],
-)
-def test_languages_are_compared_as_bcp_47(from_file, asked, found):
-    if found is None:
-        with pytest.raises(InvalidRequest) as caught:
-            from_file.list(language=asked)
-        assert (caught.value.code, caught.value.param) == ("malformed_language", "language")
-    else:
-        assert {one.id for one in from_file.list(language=asked)} == found
+def test_macro_languages_are_the_languages_they_hold(from_file):
+    assert [one.id for one in from_file.list(language="zh")] == ["cmn"]
 
 
 def test_languages_have_english_and_own_names(from_file):

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 from services.domain.errors import InvalidRequest, NotFound
 from services.ports.catalogue import Avatar, Language, Voice
 from services.ports.jobs import Page
+
+_TAG = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 
 
 class FakeAvatarCatalogue:
@@ -37,25 +42,28 @@ class FakeAvatarCatalogue:
 
 
 class FakeVoiceCatalogue:
+    """Tags are compared as they are written; that ``zh`` and ``cmn`` are one language it does not know."""
+
     def __init__(self, *voices: Voice) -> None:
         self._voices = {voice.id: voice for voice in voices or (ENGLISH,)}
 
     def get(self, voice_id: str) -> Voice:
         if voice_id not in self._voices:
-            raise NotFound(f"There is no voice {voice_id!r}.", code="voice_not_found")
+            near = ", ".join(get_close_matches(voice_id, self._voices, cutoff=0.5))
+            raise NotFound(f"There is no voice {voice_id!r}. Near ones: {near}.", code="voice_not_found")
         return self._voices[voice_id]
 
     def list(self, *, language: str | None = None) -> Sequence[Voice]:
-        return [voice for voice in self._voices.values() if language is None or voice.language.startswith(language)]
+        if language is None:
+            return list(self._voices.values())
+        if not _TAG.fullmatch(language):
+            raise InvalidRequest(f"{language!r} is no tag.", code="malformed_language", param="language")
+        wanted = language.lower() + "-"
+        return [voice for voice in self._voices.values() if f"{voice.language.lower()}-".startswith(wanted)]
 
     def languages(self) -> Sequence[Language]:
-        tags = sorted({voice.language for voice in self._voices.values()})
-        return [
-            Language(
-                tag=tag, name=tag, native_name=tag, num_voices=sum(one.language == tag for one in self._voices.values())
-            )
-            for tag in tags
-        ]
+        counts = Counter(voice.language for voice in self._voices.values())
+        return [Language(tag=tag, name=tag, native_name=tag, num_voices=counts[tag]) for tag in sorted(counts)]
 
 
 ENGLISH = Voice(id="en-us", name="English", language="en-US", engine="espeak", gender=None, characters_per_s=15.0)
