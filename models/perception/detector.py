@@ -20,7 +20,7 @@ _MIN_TILE_PX: Final = 160
 _LARGE_FACE: Final = 0.15  # of the picture's long side: with one of these, quarter tiles are not searched
 
 
-def _anchors(size: int, layers: Sequence[tuple[int, int]]) -> NDArray[np.float32]:
+def anchors(size: int, layers: Sequence[tuple[int, int]]) -> NDArray[np.float32]:
     """Anchor centres in pixels of the model's input; ``layers`` are (stride, anchors in each cell)."""
     centres = []
     for stride, repeats in layers:
@@ -40,8 +40,8 @@ class FaceDetector:
     """Finds faces in pictures of up to a few thousand pixels a side."""
 
     def __init__(self) -> None:
-        self._short = _Network(TfliteModel("face-detection-short"), _anchors(128, [(8, 2), (16, 6)]))
-        self._full = _Network(TfliteModel("face-detection-full"), _anchors(192, [(4, 1)]))
+        self._short = _Network(TfliteModel("face-detection-short"), anchors(128, [(8, 2), (16, 6)]))
+        self._full = _Network(TfliteModel("face-detection-full"), anchors(192, [(4, 1)]))
 
     def candidates(self, picture_rgb: Picture) -> list[FaceBox]:
         """Boxes of likely faces, best first, each face once; small faces are searched for in overlapping tiles."""
@@ -54,7 +54,7 @@ class FaceDetector:
             tile = long_side // parts
             if tile < _MIN_TILE_PX:
                 break
-            for x, y in _tile_corners(width, height, tile):
+            for x, y in tile_corners(width, height, tile):
                 found = self._run(self._full, picture_rgb[y : y + tile, x : x + tile])
                 boxes += [_moved(box, x, y) for box in found]
         return distinct(boxes)
@@ -110,7 +110,7 @@ def _overlap(one: FaceBox, other: FaceBox) -> float:
     return max(across, 0.0) * max(down, 0.0) / max(smaller, 1e-6)
 
 
-def _tile_corners(width: int, height: int, tile: int) -> Iterator[tuple[int, int]]:
+def tile_corners(width: int, height: int, tile: int) -> Iterator[tuple[int, int]]:
     for y in _starts(height, tile):
         for x in _starts(width, tile):
             yield x, y

@@ -65,7 +65,7 @@ class Landmarker:
         """Points (468, 3) in pixels of the picture, z in the same scale, and the confidence that a face is there."""
         import cv2
 
-        view, matrix = _cut(picture_rgb, crop)
+        view, matrix = cut(picture_rgb, crop, _SIZE)
         outputs = sorted(self._model(np.divide(view, 255, dtype=np.float32)), key=lambda output: -output.size)
         mesh = outputs[0].reshape(468, 3).copy()
         inverse = cv2.invertAffineTransform(matrix)
@@ -75,17 +75,17 @@ class Landmarker:
         return mesh.astype(np.float32), float(confidence)
 
 
-def _cut(picture_rgb: Picture, crop: Crop) -> tuple[Picture, NDArray[np.float64]]:
-    """The crop as a square of ``_SIZE`` and the affine from the picture to it; large faces are shrunk first."""
+def cut(picture_rgb: Picture, crop: Crop, size_px: int) -> tuple[Picture, NDArray[np.float64]]:
+    """The crop as a square of ``size_px`` and the affine from the picture to it; large ones are shrunk first."""
     import cv2
 
-    scale = _SIZE / crop.side
+    scale = size_px / crop.side
     cos, sin = scale * np.cos(crop.angle), scale * np.sin(crop.angle)
-    half = _SIZE / 2
+    half = size_px / 2
     matrix = np.array([[cos, sin, half - cos * crop.x - sin * crop.y], [-sin, cos, half + sin * crop.x - cos * crop.y]])
-    shrink = int(crop.side // (2 * _SIZE))
+    shrink = int(crop.side // (2 * size_px))
     if shrink < 2:
-        return np.asarray(cv2.warpAffine(picture_rgb, matrix, (_SIZE, _SIZE)), np.uint8), matrix
+        return np.asarray(cv2.warpAffine(picture_rgb, matrix, (size_px, size_px)), np.uint8), matrix
     reach = crop.side * 0.75
     left, top = (max(0, int(value - reach)) for value in (crop.x, crop.y))
     part = picture_rgb[top : int(crop.y + reach) + 1, left : int(crop.x + reach) + 1]
@@ -95,7 +95,7 @@ def _cut(picture_rgb: Picture, crop: Crop) -> tuple[Picture, NDArray[np.float64]
     shifted = matrix.copy()
     shifted[:, 2] += matrix[:, :2] @ (np.array([left, top]) + (factor - 1) / 2)
     shifted[:, :2] *= factor
-    return np.asarray(cv2.warpAffine(small, shifted, (_SIZE, _SIZE)), np.uint8), matrix
+    return np.asarray(cv2.warpAffine(small, shifted, (size_px, size_px)), np.uint8), matrix
 
 
 def landmarks_of(points: Points, confidence: float) -> FaceLandmarks:
