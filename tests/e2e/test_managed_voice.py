@@ -23,7 +23,7 @@ from services.adapters.local.clock import SystemClock
 from services.adapters.local.voices import LOCAL_VOICES, LocalVoiceCatalogue
 from services.domain.engine import AnswerState, EngineKind, EngineRequest
 from services.domain.errors import ContentRejected, Unavailable
-from services.domain.job import JobState, JobStep
+from services.domain.job import JobStep
 from services.domain.object_key import ObjectKey
 from services.domain.storyboard import Storyboard
 from services.domain.timeline import SpeechTimeline, TimelineSource
@@ -84,13 +84,6 @@ def test_prepare_leaves_sound_and_times_under_the_job(world: World, polly: FakeP
     assert (speech.transcript, speech.language) == (TEXT, "en-US")
 
 
-def test_objects_have_fixed_keys_so_that_preparing_again_writes_the_same(world: World) -> None:
-    job = world.add_video(request(world, "Hello."))
-    first = prepared(world, job.id)
-    assert first.speech.audio_key == f"work/{job.tenant_id}/{job.id}/0/speech.ogg"
-    assert first.speech.timeline_key == f"work/{job.tenant_id}/{job.id}/0/speech.json"
-
-
 @pytest.mark.slow
 def test_lips_of_the_film_do_what_the_managed_voice_says(world: World, polly: FakePolly, tmp_path: Path) -> None:
     job = world.add_video(request(world))
@@ -148,11 +141,3 @@ def test_silent_answer_is_tried_again_and_not_made_a_film_of(world: World) -> No
         world.prepare(job.id)
     assert caught.value.code == "speech_unavailable"
     assert world.jobs.get(job.id).step is JobStep.PREPARE
-
-
-def test_managed_voice_of_a_system_without_managed_voices_fails_by_name(world: World) -> None:
-    world.fit(managed_speech=None)
-    job = world.prepare(world.add_video(request(world, "Hello.")).id)
-    assert job.state is JobState.FAILED
-    assert job.failure is not None
-    assert job.failure.code == "voice_not_available"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from services.domain.errors import NotFound, Unavailable
 from services.domain.job import Job, JobState, JobStep
 from services.domain.object_key import ObjectKey
 from services.domain.storyboard import Storyboard
+from services.domain.timeline import SpeechTimeline
 from services.domain.video import (
     Background,
     BackgroundKind,
@@ -23,6 +25,8 @@ from services.domain.video import (
     VoiceSettings,
 )
 from services.ports.catalogue import Avatar
+from tests.fakes.catalogue import ENGLISH, FakeVoiceCatalogue
+from tests.fakes.managed_speech import FakeManagedSpeech
 from tests.fakes.world import TENANT, World
 
 VOICE = VoiceSettings(voice_id="en-us", speed=2.0)
@@ -177,3 +181,64 @@ def test_job_canceled_while_it_is_prepared_stays_canceled(world, request_1, monk
 def test_deleted_job_is_not_found(world):
     with pytest.raises(NotFound):
         world.prepare("job_gone")
+
+
+@pytest.fixture
+def managed(world) -> FakeManagedSpeech:
+    """A managed voice that the world's catalogue lists beside the engine's own."""
+    speech = FakeManagedSpeech()
+    voice = replace(ENGLISH, id="polly-joanna", engine="polly")
+    world.fit(managed_speech=speech, voices=FakeVoiceCatalogue(ENGLISH, voice))
+    return speech
+
+
+def asked_of(world: World, request: VideoRequest, text: str, **settings: Any) -> Job:
+    """The stored job of a text for the managed voice."""
+    speech = SpokenText(voice=VoiceSettings(voice_id="polly-joanna", **settings), text=text)
+    return world.add_video(replace(request, speech=speech))
+
+
+def test_managed_voice_speaks_while_the_job_is_prepared_and_leaves_sound_and_times(world, request_1, managed):
+    job = world.prepare(asked_of(world, request_1, "Hello there.").id)
+    speech = storyboard_of(world, job).speech
+    assert managed.asked == ["Hello there."]
+    assert speech.audio_key == f"work/{TENANT}/{job.id}/0/speech.wav"
+    assert speech.timeline_key == f"work/{TENANT}/{job.id}/0/speech.json"
+    assert world.objects.get(ObjectKey.parse(speech.audio_key)).startswith(b"RIFF")
+    timeline = wire.decode(SpeechTimeline, world.objects.get(ObjectKey.parse(speech.timeline_key)))
+    assert [word.text for word in timeline.words] == ["Hello", "there"]
+    assert (speech.transcript, speech.language) == ("Hello there.", "en-US")
+
+
+def test_voice_of_the_engine_is_not_spoken_before(world, request_1, managed):
+    job = world.prepare(world.add_video(request_1).id)
+    assert storyboard_of(world, job).speech.audio_key is None
+    assert managed.asked == []
+
+
+def test_managed_voice_that_does_not_answer_lets_the_message_come_again(world, request_1, managed):
+    managed.is_reachable = False
+    job = asked_of(world, request_1, "Hello.")
+    with pytest.raises(Unavailable):
+        world.prepare(job.id)
+    assert world.jobs.get(job.id).step is JobStep.PREPARE
+    managed.is_reachable = True
+    assert world.prepare(job.id).step is JobStep.DISPATCH
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "code"),
+    [("?!", {}, "nothing_to_say"), ("Hello.", {"pitch": 2.0}, "voice_setting_not_supported")],
+)
+def test_what_a_managed_voice_refuses_fails_the_job_by_name(world, request_1, managed, text, settings, code):
+    job = world.prepare(asked_of(world, request_1, text, **settings).id)
+    assert (job.state, job.failure.code) == (JobState.FAILED, code)
+
+
+@pytest.mark.parametrize("is_used", [False, True])
+def test_managed_voice_that_is_not_to_be_had_fails_the_job_by_name(world, request_1, managed, is_used):
+    """One machine has no managed voices; a region of AWS has some of them."""
+    managed.absent.add("polly-joanna")
+    world.fit(managed_speech=managed if is_used else None)
+    job = world.prepare(asked_of(world, request_1, "Hello.").id)
+    assert (job.state, job.failure.code) == (JobState.FAILED, "voice_not_available")
