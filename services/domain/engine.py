@@ -6,14 +6,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from services.domain.object_key import ObjectKey, Retention
 
 
 class EngineKind(StrEnum):
     VIDEO = "video"
+    WIG_PREVIEW = "wig_preview"
+    GARMENT_PREVIEW = "garment_preview"
+    IMAGE = "image"
+    PRODUCT = "product"  # takes the photos of a wig or garment into the catalogue
     NOOP = "noop"  # does nothing for a stated time; for load and fault tests
+
+    @property
+    def is_interactive(self) -> bool:
+        """Whether somebody sits and waits: work of seconds, which must not stand behind hours of video."""
+        return self in _INTERACTIVE
+
+
+_INTERACTIVE: Final = frozenset(
+    {EngineKind.WIG_PREVIEW, EngineKind.GARMENT_PREVIEW, EngineKind.IMAGE, EngineKind.PRODUCT}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

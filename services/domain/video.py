@@ -22,6 +22,7 @@ class BackgroundKind(StrEnum):
     COLOR = "color"
     IMAGE = "image"
     BLUR = "blur"
+    STUDIO = "studio"  # a seamless sweep, lit from above; of pictures only, not of videos
 
 
 class SubtitleMode(StrEnum):
@@ -103,7 +104,10 @@ class FrameSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Background:
-    """What is behind the presenter; ``color`` is ``#rrggbb``, ``upload_id`` or ``source_url`` a picture."""
+    """What is behind the person shown; ``color`` is ``#rrggbb``, ``upload_id`` or ``source_url`` a picture.
+
+    A studio may have a ``color``: that of its paper.
+    """
 
     kind: BackgroundKind = BackgroundKind.ORIGINAL
     color: str | None = None

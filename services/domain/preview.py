@@ -1,0 +1,55 @@
+"""Previews as asked for: a wig or a garment on a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from services.domain.model_choice import ModelChoice
+from services.domain.product import GarmentCategory, ProductRef
+from services.domain.video import Background, Disclosure
+
+MAX_VIEWS: Final = 9
+MAX_YAW_DEG: Final = 45.0
+MAX_COLOURS: Final = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WigPreviewRequest:
+    """A wig on a head.
+
+    Attributes:
+        yaw_deg: Views of the head turned so far from how the photo shows it; negative to the viewer's left. 0 is the
+            photo itself.
+        turntable: Make the looping video, too.
+        colours: Variants by name (``black``, ``honey_blonde``) or as ``#rrggbb``.
+        refine: Repaint seams with the configured checkpoint; the product's pixels stay.
+    """
+
+    model: ModelChoice
+    wig: ProductRef
+    yaw_deg: tuple[float, ...] = (0.0,)
+    turntable: bool = False
+    colours: tuple[str, ...] = ()
+    background: Background = field(default_factory=Background)
+    refine: bool = False
+    disclosure: Disclosure = field(default_factory=Disclosure)
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GarmentPreviewRequest:
+    """A garment on a body.
+
+    Attributes:
+        category: Of a photo given directly; None recognises it. A product of the catalogue has its own.
+        refine: As of a wig.
+    """
+
+    model: ModelChoice
+    garment: ProductRef
+    category: GarmentCategory | None = None
+    background: Background = field(default_factory=Background)
+    refine: bool = False
+    disclosure: Disclosure = field(default_factory=Disclosure)
+    seed: int = 0
