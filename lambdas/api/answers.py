@@ -100,8 +100,6 @@ def answered_once(
     Raises:
         NotFound: ``deleted_since``: the first answer would name what is not there any more.
     """
-    event = router.current_event
-    spelled = "\n".join([event.http_method, event.path, canonical(router.context["body"])])
 
     def stored(resource_id: str) -> StoredAnswer:
         answer = create(resource_id)
@@ -111,7 +109,7 @@ def answered_once(
     once = answer_once(
         tenant_id=caller(router).id,
         key=key,
-        fingerprint=hashlib.sha256(spelled.encode("utf-8", "surrogatepass")).hexdigest(),
+        fingerprint="" if key is None else _fingerprint(router),
         new_resource_id=new_id(kind),
         create=stored,
         idempotency=runtime.services().idempotency,
@@ -122,6 +120,13 @@ def answered_once(
             _check_still_there(json.loads(once.answer.body)["id"], find)
         headers["Idempotent-Replayed"] = "true"
     return Response(status_code=once.answer.status, content_type=JSON, body=once.answer.body, headers=headers)
+
+
+def _fingerprint(router: Router) -> str:
+    """The same for requests that ask for the same."""
+    event = router.current_event
+    spelled = "\n".join([event.http_method, event.path, canonical(router.context["body"])])
+    return hashlib.sha256(spelled.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _check_still_there(resource_id: str, find: Callable[[str], object]) -> None:

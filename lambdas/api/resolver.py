@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
+from functools import cached_property
 from typing import Any, Final
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
@@ -25,6 +26,14 @@ _request_values: Final[ContextVar[dict[str, Any]]] = ContextVar("request_values"
 
 Admission = Callable[["ConcurrentHttpResolver", Route], None]
 BodyReader = Callable[[APIGatewayProxyEventV2], dict[str, Any]]
+
+
+class _Event(APIGatewayProxyEventV2):
+    """An event whose headers, asked for by each step of a request, are put together once."""
+
+    @cached_property
+    def headers(self) -> dict[str, str]:  # type: ignore[override]
+        return super().headers
 
 
 def new_router() -> Router:
@@ -95,7 +104,7 @@ class ConcurrentHttpResolver(APIGatewayHttpResolver):
 
     def resolve(self, event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
         """The API Gateway answer to an API Gateway (payload 2.0) event."""
-        _event.set(APIGatewayProxyEventV2(dict(event)))
+        _event.set(_Event(dict(event)))
         _lambda_context.set(context)
         _request_values.set({})
         try:

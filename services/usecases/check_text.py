@@ -43,6 +43,8 @@ def check_characters(text: str, *, param: str, allowed: str = "") -> None:
     Raises:
         ContentRejected: ``control_character``.
     """
+    if text.isprintable():
+        return  # as nearly all are; what is not may still be a character that is only invisible
     for character in text:
         if unicodedata.category(character) in _CONTROLS and character not in allowed:
             raise ContentRejected(

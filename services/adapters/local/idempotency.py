@@ -52,39 +52,39 @@ class SqliteIdempotencyStore:
                 " (SELECT tenant_id, key FROM first_answers WHERE created_at < ? ORDER BY created_at LIMIT ?)",
                 (to_micros(now - _KEPT), _PURGED_AT_ONCE),
             )
+            reserved_until = to_micros(now + _ANSWERED_WITHIN)
+            is_first = connection.execute(
+                "INSERT INTO first_answers (tenant_id, key, fingerprint, resource_id, reserved_until, created_at)"
+                " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET fingerprint = excluded.fingerprint,"
+                " resource_id = excluded.resource_id, reserved_until = excluded.reserved_until,"
+                " created_at = excluded.created_at, status = NULL, headers = NULL, body = NULL WHERE created_at < ?",
+                (tenant_id, key, fingerprint, new_resource_id, reserved_until, to_micros(now), to_micros(now - _KEPT)),
+            ).rowcount
+            if is_first:
+                return Reservation(tenant_id=tenant_id, key=key, resource_id=new_resource_id)
             row = connection.execute(
-                "SELECT * FROM first_answers WHERE tenant_id = ? AND key = ? AND created_at >= ?",
-                (tenant_id, key, to_micros(now - _KEPT)),
+                "SELECT * FROM first_answers WHERE tenant_id = ? AND key = ?", (tenant_id, key)
             ).fetchone()
-            if row is not None and row["fingerprint"] != fingerprint:
+            if row["fingerprint"] != fingerprint:
                 raise ContentRejected(
                     "This Idempotency-Key came with another request before; use a new one.",
                     code="idempotency_key_reused",
                     param="Idempotency-Key",
                 )
-            if row is not None and row["status"] is not None:
+            if row["status"] is not None:
                 return StoredAnswer(status=row["status"], body=row["body"], headers=json.loads(row["headers"]))
-            if row is not None and row["reserved_until"] > to_micros(now):
+            if row["reserved_until"] > to_micros(now):
                 raise Conflict(
                     "A request with this Idempotency-Key is being answered; try again in a moment.",
                     code="idempotency_key_in_flight",
                     param="Idempotency-Key",
                     retryable=True,
                 )
-            resource_id = new_resource_id if row is None else str(row["resource_id"])
             connection.execute(
-                "INSERT OR REPLACE INTO first_answers"
-                " (tenant_id, key, fingerprint, resource_id, reserved_until, created_at) VALUES (?, ?, ?, ?, ?, ?)",
-                (
-                    tenant_id,
-                    key,
-                    fingerprint,
-                    resource_id,
-                    to_micros(now + _ANSWERED_WITHIN),
-                    to_micros(now) if row is None else row["created_at"],
-                ),
+                "UPDATE first_answers SET reserved_until = ? WHERE tenant_id = ? AND key = ?",
+                (reserved_until, tenant_id, key),
             )
-        return Reservation(tenant_id=tenant_id, key=key, resource_id=resource_id)
+        return Reservation(tenant_id=tenant_id, key=key, resource_id=str(row["resource_id"]))
 
     def finish(self, reservation: Reservation, answer: StoredAnswer) -> None:
         self._database.execute(

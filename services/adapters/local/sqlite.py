@@ -90,6 +90,7 @@ class Database:
         self._local = threading.local()
         self._connections: WeakSet[_Connection] = WeakSet()
         self._lock = threading.Lock()
+        self._turn = threading.Lock()
         self._log = _SharedSync(path.with_name(f"{path.name}-wal"))
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -115,15 +116,16 @@ class Database:
             durable: False returns before the commit is on the disk: it survives this process, not a power cut.
         """
         try:
-            connection = self._connection()
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
+            with self._turn:  # SQLite lets who waits for its lock sleep and look again; threads here wake each other
+                connection = self._connection()
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield connection
+                    connection.execute("COMMIT")
+                except BaseException:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+                    raise
         except sqlite3.IntegrityError:
             raise
         except sqlite3.Error as error:

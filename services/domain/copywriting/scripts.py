@@ -72,11 +72,11 @@ def is_foreign_to(text: str, language: str) -> bool:
 
 def _systems(text: str) -> Counter[str]:
     counts: Counter[str] = Counter()
-    for character in text:
+    for character, number in Counter(text).items():  # a text has few different ones
         if character.isalpha():
             first = unicodedata.name(character, "?").split(" ", 1)[0]
             system = _BY_NAME.get(first, first.capitalize())
-            counts[system] += 3 if system == "Han" else 1
+            counts[system] += 3 * number if system == "Han" else number
     return counts
 
 
