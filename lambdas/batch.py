@@ -11,6 +11,7 @@ from lambdas import metrics
 from lambdas.api import creations
 from lambdas.runtime import Served, log_batch, serve_records, serve_row, services
 from services.bootstrap import Services
+from services.domain.allowance import Allowance
 from services.domain.batch import Batch
 from services.domain.errors import InvalidRequest, NotFound
 from services.usecases.check_quota import check_job_quota
@@ -49,12 +50,12 @@ def server(ours: Services) -> BatchServer:
             settings=ours.settings,
         )
 
-    def check_quota(tenant_id: str) -> None:
+    def check_quota(tenant_id: str) -> Allowance | None:
         try:
             tenant = ours.tenants.get(tenant_id)
         except NotFound:
-            return  # as dispatch has it: a tenant without a row has the usual share
-        check_job_quota(tenant, jobs=ours.jobs, usage=ours.usage, clock=ours.clock, settings=ours.settings)
+            return None  # as dispatch has it: a tenant without a row has the usual share
+        return check_job_quota(tenant, jobs=ours.jobs, usage=ours.usage, clock=ours.clock, settings=ours.settings)
 
     return BatchServer(
         creations={kind: partial(make, ours) for kind, make in creations.CREATIONS.items()},

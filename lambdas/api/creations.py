@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field, ValidationError
 from lambdas.api.schemas.base import RequestBody
 from lambdas.api.schemas.videos import VideoBody
 from services.bootstrap import Services
+from services.domain.allowance import Allowance
 from services.domain.batch import BatchEstimate, RowFault
 from services.domain.cell import CellType
 from services.domain.engine import EngineKind
@@ -92,13 +93,14 @@ def _video(services: Services) -> Creation:
         )
         return BatchEstimate(quantities=made.quantities, cost=made.cost)
 
-    def submit(values: Values, *, job_id: str, tenant_id: str, batch_id: str) -> Job:
+    def submit(values: Values, *, job_id: str, tenant_id: str, batch_id: str, allowance: Allowance | None) -> Job:
         return submit_video_body(
             VideoBody.model_validate(values),
             job_id=job_id,
             tenant_id=tenant_id,
             actor=batch_id,
             batch_id=batch_id,
+            allowance=allowance,
             services=services,
         )
 
@@ -122,6 +124,7 @@ def submit_video_body(
     services: Services,
     batch_id: str | None = None,
     traceparent: str | None = None,
+    allowance: Allowance | None = None,
 ) -> Job:
     """The job of a body, whether it came as a request or as a row; ``submit_video`` with the adapters of ``services``.
 
@@ -147,6 +150,7 @@ def submit_video_body(
         has_language_model=services.language_model is not None,
         batch_id=batch_id,
         traceparent=traceparent,
+        allowance=allowance,
     )
 
 
@@ -154,7 +158,7 @@ def _noop(services: Services) -> Creation:
     def check(body: NoopBody, tenant_id: str) -> None:
         check_noop(body.model_dump(), services.settings)
 
-    def submit(values: Values, *, job_id: str, tenant_id: str, batch_id: str) -> Job:
+    def submit(values: Values, *, job_id: str, tenant_id: str, batch_id: str, allowance: Allowance | None) -> Job:
         return submit_noop(
             NoopBody.model_validate(values).model_dump(),
             job_id=job_id,
@@ -163,6 +167,7 @@ def _noop(services: Services) -> Creation:
             clock=services.clock,
             settings=services.settings,
             batch_id=batch_id,
+            allowance=allowance,
         )
 
     return Creation(

@@ -78,14 +78,16 @@ class Allowance:
         if made_ms < quota_ms and made_ms + holdings.open_ms + asked_ms <= quota_ms:
             return
         detail = f"{made_ms / 1000:.1f} of this month's {self.output_s:g} seconds of video are made"
-        retry_s = (next_month(self.at) - self.at).total_seconds()
-        if made_ms < quota_ms:
-            if made_ms + asked_ms <= quota_ms:
-                detail += f" and unfinished jobs hold {holdings.open_ms / 1000:.1f}"
-                retry_s = min(retry_s, _RETRY_S)
-            if asked_ms:
-                detail += f"; there is no room for about {asked_s:.1f} more"
-        raise QuotaExceeded(f"{detail}.", code="monthly_quota_used", retry_after_s=retry_s)
+        until = next_month(self.at)
+        retry_s = (until - self.at).total_seconds()
+        waits_for_jobs = made_ms < quota_ms and made_ms + asked_ms <= quota_ms
+        if waits_for_jobs:
+            detail += f" and unfinished jobs hold {holdings.open_ms / 1000:.1f}"
+            retry_s = min(retry_s, _RETRY_S)
+        if asked_ms and made_ms < quota_ms:
+            detail += f"; there is no room for about {asked_s:.1f} more"
+        detail += "." if waits_for_jobs else f". The next month begins on {until:%Y-%m-%d} (UTC)."
+        raise QuotaExceeded(detail, code="monthly_quota_used", retry_after_s=retry_s)
 
 
 def month_of(moment: datetime) -> str:

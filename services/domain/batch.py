@@ -104,7 +104,8 @@ class Batch:
         has_report: Whether the validation report has been written.
         retry_asked: The next pass makes failed rows pending again.
         is_in_pass: A pass has begun and not ended; when the next one finds it so, that pass died.
-        held_by: Why the last pass submitted no further rows, when that is a quota of the tenant's.
+        held_by: Why no further rows are submitted, when that is a quota of the tenant's: as it was when the batch came,
+            then as the last pass met it.
         available_at: The step is not served before this time.
     """
 

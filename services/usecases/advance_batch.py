@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from services.domain.allowance import Allowance
 from services.domain.batch import Batch, BatchRow, BatchState, RowState
 from services.domain.engine import Failure
 from services.domain.errors import Conflict, NotFound, QuotaExceeded
@@ -55,11 +56,11 @@ class Advance:
     """The parts that a pass works with.
 
     Attributes:
-        check_quota: Raises ``QuotaExceeded`` while the tenant may have no further job.
+        check_quota: The tenant's month, where it is limited; raises ``QuotaExceeded`` while it may have no further job.
     """
 
     creation: Creation
-    check_quota: Callable[[str], None]
+    check_quota: Callable[[str], Allowance | None]
     batches: BatchStore
     jobs: JobStore
     objects: ObjectStore
@@ -117,12 +118,12 @@ class Advance:
             # Jobs that a crash hid are there, whatever the checks would say of their rows by now.
             hidden = self.jobs.get_many([job_id_of(batch, row) for row in rows])
             try:
-                self.check_quota(batch.tenant_id)
+                allowance = self.check_quota(batch.tenant_id)
                 for row in rows[: max(0, room - num_submitted)]:
                     taken.append(
                         with_job(batch, row)
                         if job_id_of(batch, row) in hidden
-                        else submit_row(batch, row, creation=self.creation)
+                        else submit_row(batch, row, creation=self.creation, allowance=allowance)
                     )
                     num_submitted += taken[-1].state is RowState.SUBMITTED
             except QuotaExceeded as error:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
+from services.domain.allowance import Allowance, Holdings, month_start, next_month
 from services.domain.errors import QuotaExceeded
 from services.ports.clock import Clock
 from services.ports.jobs import JobStore
@@ -48,11 +48,13 @@ def check_rate(tenant: Tenant, *, rates: RateLimiter, settings: Settings) -> Non
         )
 
 
-def check_job_quota(tenant: Tenant, *, jobs: JobStore, usage: UsageStore, clock: Clock, settings: Settings) -> None:
-    """Nothing, when the tenant may have one more job.
+def check_job_quota(
+    tenant: Tenant, *, jobs: JobStore, usage: UsageStore, clock: Clock, settings: Settings
+) -> Allowance | None:
+    """The tenant's month, into which one more job must fit (``JobStore.add``); None where it has no such quota.
 
     Raises:
-        QuotaExceeded: ``too_many_jobs`` (unfinished ones), ``monthly_quota_used`` (seconds of video).
+        QuotaExceeded: ``too_many_jobs`` (unfinished ones), ``monthly_quota_used``: all seconds of video are made.
     """
     most = tenant.max_queued_jobs or settings.max_queued_jobs
     if jobs.count_open(tenant.id, at_most=most) >= most:
@@ -62,20 +64,10 @@ def check_job_quota(tenant: Tenant, *, jobs: JobStore, usage: UsageStore, clock:
             retry_after_s=_JOBS_RETRY_S,
         )
     if tenant.monthly_output_s is None:
-        return
+        return None
     now = clock.now()
-    since, until = _month_of(now)
-    used_s = sum(record.quantities.get("output_s", 0.0) for record in usage.list(tenant.id, since=since, until=until))
-    if used_s >= tenant.monthly_output_s:
-        raise QuotaExceeded(
-            f"{used_s:.0f} of this month's {tenant.monthly_output_s:g} seconds of video are made.",
-            code="monthly_quota_used",
-            retry_after_s=(until - now).total_seconds(),
-        )
-
-
-def _month_of(now: datetime) -> tuple[datetime, datetime]:
-    """The calendar month's first moment (UTC), and the next month's."""
-    since = now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
-    year, month = (since.year + 1, 1) if since.month == 12 else (since.year, since.month + 1)
-    return since, since.replace(year=year, month=month)
+    records = usage.list(tenant.id, since=month_start(now), until=next_month(now))
+    used_s = sum(record.quantities.get("output_s", 0.0) for record in records)
+    allowance = Allowance(output_s=tenant.monthly_output_s, used_s=used_s, at=now)
+    allowance.check(Holdings(), 0.0)
+    return allowance

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Final, Protocol
 
+from services.domain.allowance import Allowance
 from services.domain.batch import BatchEstimate, RowFault
 from services.domain.cell import CellType, cell_value
 from services.domain.engine import EngineKind
@@ -24,8 +25,10 @@ _MAX_HINTED: Final = 100  # characters
 
 
 class Submit(Protocol):
-    def __call__(self, values: Values, *, job_id: str, tenant_id: str, batch_id: str) -> Job:
-        """The job of a row that was valid.
+    def __call__(
+        self, values: Values, *, job_id: str, tenant_id: str, batch_id: str, allowance: Allowance | None
+    ) -> Job:
+        """The job of a row that was valid, if it fits into the tenant's month.
 
         Raises:
             SpokesmodelError: It cannot be accepted any more, or not now.

@@ -60,6 +60,7 @@ def delete_tenant(tenant_id: str, *, stores: Stores, actor: str = OPERATOR) -> D
         stores.consents.delete(tenant_id, consent.id)
     stores.idempotency.forget(tenant_id)
     stores.usage.forget(tenant_id)
+    stores.jobs.forget_holdings(tenant_id)
     num_objects = stores.objects.delete_tenant(tenant_id)
     stores.audit.forget(tenant_id)
     details = {"num_jobs": str(num_jobs), "num_objects": str(num_objects)}

@@ -2,49 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 
-from services.domain.copywriting import primary_language, spoken_characters
-from services.domain.errors import SpokesmodelError
 from services.domain.pricing import Cost, PriceList, Work, asked_size
-from services.domain.video import SpokenAudio, SpokenText, VideoRequest, VoiceSettings
+from services.domain.video import SpokenAudio, SpokenText, VideoRequest
 from services.ports.catalogue import VoiceCatalogue
 from services.ports.uploads import UploadStore
 from services.settings import Settings
-from services.usecases.check_upload import find_upload
 from services.usecases.check_video import check_video
-from services.usecases.check_voice import check_voice
-from services.usecases.write_script import write_script
+from services.usecases.estimate_speech import Basis, SpeechEstimate, estimate_recording, estimate_text
 
-_SENTENCE_END: Final = re.compile(r"[.!?…](?=\s|$)|[。！？]")
-_SILENCE_S: Final = 0.3  # before and behind the words, beyond what the voice's rate has in it
-# How far the real duration may be off, by what it is worked out from. Against espeak-ng, English scripts and prose came
-# within 8 %, texts made of prices and dates within 22 %, single words within 0.4 s; other languages, counted by English
-# rules, within 21 %. Briefs: what the writers may miss.
-_TEXT_UNCERTAINTY: Final = 0.15
-_NUMBERS_UNCERTAINTY: Final = 0.25
-_LEAST_UNCERTAINTY_S: Final = 0.4
-_DIGIT: Final = re.compile(r"\d")
-_OTHER_TEXT_UNCERTAINTY: Final = 0.35
-_BRIEF_UNCERTAINTY: Final = 0.25
-_WELL_KNOWN: Final = ("en", "zh")
-# Bytes a second of what clients record: PCM of 16 bit at 44.1 kHz, speech at 96 kbit/s, phone video at 4 Mbit/s.
-_BYTES_PER_S: Final = {"audio/wav": 88_200.0, "audio": 12_000.0, "video": 500_000.0}
-_USUAL_RECORDING_S: Final = 30.0
 _USUAL_SHORT_SIDE_PX: Final = 1080
-
-
-class Basis(StrEnum):
-    """What an estimate of the duration is worked out from."""
-
-    TEXT = "text"  # the words and the voice's measured rate
-    SCRIPT = "script"  # the words that the template writer will write
-    BRIEF = "brief"  # the seconds asked for; too few facts make it shorter
-    RECORDING = "recording"  # the file's size and type: a guess
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,71 +58,30 @@ def estimate_request(
     check_video(request, settings)
     speech = request.speech
     if isinstance(speech, SpokenAudio):
-        seconds = _recording_s(speech, tenant_id=tenant_id, uploads=uploads, settings=settings)
-        return _estimate(request, seconds, Basis.RECORDING, None, prices)
-    check_voice(speech, voices, has_language_model=has_language_model)
-    voice, settled = voices.get(speech.voice.voice_id), speech.voice
-    if speech.brief is not None and (has_language_model or not write_script_first):
-        num_characters = round(speech.brief.duration_s * voice.characters_per_s * settled.speed)
-        return _estimate(
-            request, speech.brief.duration_s, Basis.BRIEF, _BRIEF_UNCERTAINTY, prices, num_characters=num_characters
-        )
-    text, basis = speech.text or "", Basis.TEXT
-    if speech.brief is not None:
-        try:
-            script = write_script(speech.brief, voice=voice, speed=settled.speed, pause_s=settled.pause_s)
-        except SpokesmodelError as error:
-            error.param = f"speech.{error.param}" if error.param else "speech.brief"  # as the client named it
-            raise
-        text, basis = script.text, Basis.SCRIPT
-    seconds = spoken_characters(text, voice.language) / (voice.characters_per_s * settled.speed)
-    seconds += max(1, len(_SENTENCE_END.findall(text))) * settled.pause_s + _SILENCE_S
-    uncertainty = _uncertainty(text, voice.language, settled, seconds)
-    return _estimate(request, seconds, basis, uncertainty, prices, num_characters=len(text))
-
-
-def _uncertainty(text: str, language: str, settled: VoiceSettings, seconds: float) -> float:
-    if primary_language(language) not in _WELL_KNOWN or settled.pronunciations:
-        share = _OTHER_TEXT_UNCERTAINTY
+        found = estimate_recording(speech, tenant_id=tenant_id, uploads=uploads, settings=settings)
     else:
-        share = _NUMBERS_UNCERTAINTY if _DIGIT.search(text) else _TEXT_UNCERTAINTY
-    return round(max(share, _LEAST_UNCERTAINTY_S / seconds), 2)
+        found = estimate_text(
+            speech, voices=voices, has_language_model=has_language_model, write_script_first=write_script_first
+        )
+    return _estimate(request, found, prices)
 
 
-def _estimate(
-    request: VideoRequest,
-    seconds: float,
-    basis: Basis,
-    uncertainty: float | None,
-    prices: PriceList,
-    *,
-    num_characters: int = 0,
-) -> Estimate:
+def _estimate(request: VideoRequest, found: SpeechEstimate, prices: PriceList) -> Estimate:
     speech, size = request.speech, asked_size(request.frame)
-    is_spoken = isinstance(speech, SpokenText)
     work = Work(
-        output_s=round(seconds, 2),
+        output_s=round(found.duration_s, 2),
         short_side_px=(request.frame.height_px or _USUAL_SHORT_SIDE_PX) if size is None else min(size),
         num_scripts=int(isinstance(speech, SpokenText) and speech.brief is not None),
-        num_characters=num_characters,
+        num_characters=found.num_characters,
         voice_id=speech.voice.voice_id if isinstance(speech, SpokenText) else None,
     )
     quantities = {"output_s": work.output_s}
-    quantities |= {"characters": float(num_characters)} if is_spoken else {}
+    quantities |= {"characters": float(found.num_characters)} if isinstance(speech, SpokenText) else {}
     quantities |= {"scripts": 1.0} if work.num_scripts else {}
     return Estimate(
         duration_s=work.output_s,
-        uncertainty=uncertainty,
-        basis=basis,
+        uncertainty=found.uncertainty,
+        basis=found.basis,
         quantities=quantities,
         cost=prices.cost(work),
     )
-
-
-def _recording_s(speech: SpokenAudio, *, tenant_id: str, uploads: UploadStore, settings: Settings) -> float:
-    if speech.upload_id is None:
-        return _USUAL_RECORDING_S  # behind a URL that is not read for an estimate
-    upload = find_upload(speech.upload_id, tenant_id=tenant_id, uploads=uploads, param="speech.audio_upload_id")
-    family = upload.media_type.partition("/")[0]
-    rate = _BYTES_PER_S.get(upload.media_type, _BYTES_PER_S.get(family, _BYTES_PER_S["audio"]))
-    return min(upload.size_bytes / rate, settings.max_audio_s)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
+from services.domain.allowance import Allowance
 from services.domain.batch import Batch, BatchStep
 from services.domain.engine import EngineKind
 from services.domain.errors import Conflict, NotFound
@@ -33,7 +34,7 @@ class BatchServer:
 
     Attributes:
         creations: Makes what is known of a kind, anew for each step, so that what it remembers does not outlive it.
-        check_quota: Raises ``QuotaExceeded`` while a tenant may have no further job.
+        check_quota: A tenant's month, where it is limited; raises ``QuotaExceeded`` while it may have no further job.
         notify: One try to deliver a final batch's webhook; the batch as it is then.
         remove: Removes some of what a deleted batch holds; whether all is gone.
     """
@@ -44,7 +45,7 @@ class BatchServer:
     objects: ObjectStore
     clock: Clock
     settings: Settings
-    check_quota: Callable[[str], None]
+    check_quota: Callable[[str], Allowance | None]
     notify: Callable[[Batch], Batch]
     remove: Callable[[Batch], bool]
 

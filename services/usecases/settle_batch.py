@@ -67,7 +67,7 @@ def finished(batch: Batch, *, now: datetime) -> Batch:
     """The batch, ended; its client is still to be told when it wants to be."""
     state = batch.state if batch.state.is_final else BatchState.SUCCEEDED
     step = BatchStep.NONE if batch.callback_url is None else BatchStep.NOTIFY
-    return put(replace(batch, state=state, finished_at=now), step=step, now=now)
+    return put(replace(batch, state=state, finished_at=now, held_by=None), step=step, now=now)
 
 
 def put(batch: Batch, *, step: BatchStep, now: datetime, wait_s: float = 0.0) -> Batch:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from services.domain.batch import Batch, OnInvalid
-from services.domain.engine import EngineKind
+from services.domain.engine import EngineKind, Failure
 from services.domain.errors import Conflict, ContentRejected, InvalidRequest, NotFound
 from services.domain.object_key import ObjectKey
 from services.ports.batches import BatchStore
@@ -55,8 +55,12 @@ def submit_batch(
     objects: ObjectStore,
     clock: Clock,
     settings: Settings,
+    held_by: Failure | None = None,
 ) -> Batch:
     """The batch, queued. Asked again with the same ``batch_id``, the answer is the batch there is.
+
+    Args:
+        held_by: The quota for which its rows will have to wait once they are checked.
 
     Raises:
         InvalidRequest: ``exactly_one``, ``out_of_range``.
@@ -91,6 +95,7 @@ def submit_batch(
         dry_run=order.dry_run,
         callback_url=order.callback_url,
         callback_id=order.callback_id,
+        held_by=None if order.dry_run else held_by,
     )
     try:
         batches.add(batch)

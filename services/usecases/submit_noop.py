@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from services.domain.allowance import Allowance
 from services.domain.engine import EngineKind
 from services.domain.errors import InvalidRequest
 from services.domain.job import Job
@@ -26,6 +27,7 @@ def submit_noop(
     callback_url: str | None = None,
     callback_id: str | None = None,
     batch_id: str | None = None,
+    allowance: Allowance | None = None,
 ) -> Job:
     """The job, stored durably and queued; asked again with the same ``job_id``, the job there is.
 
@@ -35,6 +37,7 @@ def submit_noop(
     Raises:
         InvalidRequest: ``out_of_range``.
         ContentRejected: ``callback_url_refused``.
+        QuotaExceeded, ContentRejected: What ``Allowance.check`` says.
     """
     check_noop(order, settings, callback_url=callback_url, callback_id=callback_id)
     now = clock.now()
@@ -49,8 +52,9 @@ def submit_noop(
         callback_url=callback_url,
         callback_id=callback_id,
         batch_id=batch_id,
+        held_s=None if allowance is None else order.get("duration_s", 0.0),
     )
-    return add_job(job, jobs=jobs)
+    return add_job(job, jobs=jobs, allowance=allowance)
 
 
 def check_noop(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from services.domain.allowance import Allowance
 from services.domain.batch import Batch, BatchRow
 from services.domain.engine import Failure
 from services.domain.errors import SpokesmodelError
@@ -9,14 +10,23 @@ from services.usecases.creation import Creation
 from services.usecases.row_states import job_id_of, refused, with_job
 
 
-def submit_row(batch: Batch, row: BatchRow, *, creation: Creation) -> BatchRow:
+def submit_row(batch: Batch, row: BatchRow, *, creation: Creation, allowance: Allowance | None) -> BatchRow:
     """The row with its job, or failed when it cannot be accepted any more.
 
+    Args:
+        allowance: The tenant's month, if it is limited.
+
     Raises:
-        SpokesmodelError: Not now: a retryable one.
+        SpokesmodelError: Not now: a retryable one, such as ``QuotaExceeded``.
     """
     try:
-        creation.submit(row.request, job_id=job_id_of(batch, row), tenant_id=batch.tenant_id, batch_id=batch.id)
+        creation.submit(
+            row.request,
+            job_id=job_id_of(batch, row),
+            tenant_id=batch.tenant_id,
+            batch_id=batch.id,
+            allowance=allowance,
+        )
     except SpokesmodelError as error:
         if error.retryable:
             raise

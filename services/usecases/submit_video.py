@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from services.domain import wire
+from services.domain.allowance import Allowance
 from services.domain.consent import Likeness
 from services.domain.engine import EngineKind
-from services.domain.errors import Conflict
+from services.domain.errors import Conflict, SpokesmodelError
 from services.domain.job import Job
 from services.domain.video import VideoRequest
 from services.ports.audit import AuditLog
@@ -20,6 +21,7 @@ from services.ports.uploads import UploadStore
 from services.settings import Settings
 from services.usecases.check_consent import note_claim
 from services.usecases.check_submission import check_submission
+from services.usecases.hold_output import held_seconds
 from services.usecases.record_act import record_act
 
 
@@ -43,14 +45,17 @@ def submit_video(
     has_language_model: bool = False,
     batch_id: str | None = None,
     traceparent: str | None = None,
+    allowance: Allowance | None = None,
 ) -> Job:
     """The job, stored durably and queued. Asked again with the same ``job_id``, the answer is the job there is.
 
     Args:
         actor: Whose act it is, for the audit log: an API key's id, a batch's.
+        allowance: The tenant's month, of which the job holds what it is expected to make (``held_seconds``).
 
     Raises:
         InvalidRequest, ContentRejected, Forbidden: What ``check_submission`` says.
+        QuotaExceeded, ContentRejected: What ``Allowance.check`` says.
     """
     claim = check_submission(
         request,
@@ -66,6 +71,18 @@ def submit_video(
         callback_id=callback_id,
         has_language_model=has_language_model,
     )
+    held_s = None
+    if allowance is not None:
+        held_s = held_seconds(
+            request,
+            tenant_id=tenant_id,
+            voices=voices,
+            uploads=uploads,
+            objects=objects,
+            settings=settings,
+            has_language_model=has_language_model,
+        )
+        _check_room(job_id, held_s, tenant_id=tenant_id, allowance=allowance, jobs=jobs)
     if claim is not None:
         request = replace(request, presenter=replace(request.presenter, consent_id=claim.consent_id))
         used_by = [one for one in (job_id, request.presenter.upload_id) if one is not None]
@@ -94,14 +111,24 @@ def submit_video(
         callback_id=callback_id,
         batch_id=batch_id,
         traceparent=traceparent,
+        held_s=held_s,
     )
-    return add_job(job, jobs=jobs)
+    return add_job(job, jobs=jobs, allowance=allowance)
 
 
-def add_job(job: Job, *, jobs: JobStore) -> Job:
+def _check_room(job_id: str, held_s: float, *, tenant_id: str, allowance: Allowance, jobs: JobStore) -> None:
+    """Refuse before anything is noted; adding the job decides. A job that is there already has its room."""
+    try:
+        allowance.check(jobs.holdings(tenant_id), held_s)
+    except SpokesmodelError:
+        if not jobs.get_many([job_id]):
+            raise
+
+
+def add_job(job: Job, *, jobs: JobStore, allowance: Allowance | None = None) -> Job:
     """Store a new job; when its id is there already and the tenant's, that one."""
     try:
-        jobs.add(job)
+        jobs.add(job, allowance=allowance)
     except Conflict:
         present = jobs.get(job.id)
         if present.tenant_id != job.tenant_id:

@@ -46,7 +46,7 @@ def create_video(
     services, tenant = runtime.services(), caller(router)
 
     def create(job_id: str) -> Response[str]:
-        check_job_quota(
+        allowance = check_job_quota(
             tenant, jobs=services.jobs, usage=services.usage, clock=services.clock, settings=services.settings
         )
         job = submit_video_body(
@@ -56,6 +56,7 @@ def create_video(
             actor=acting_key(router).id,
             traceparent=tracing.traceparent(),
             services=services,
+            allowance=allowance,
         )
         runtime.log_submitted(job)
         return json_answer(job_values(job), status=202, headers={"Location": f"/v1/jobs/{job.id}", "Retry-After": "2"})

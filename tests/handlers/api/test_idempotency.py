@@ -90,8 +90,8 @@ def test_crash_between_making_and_answering_makes_one_job(world, api, video, mon
 def test_failure_of_unknown_outcome_keeps_the_id_for_the_repeat(world, api, video, monkeypatch):
     real = world.jobs.add
 
-    def add_then_fail(job):
-        real(job)
+    def add_then_fail(job, **options):
+        real(job, **options)
         raise Unavailable("The store went away.", code="store_unavailable")
 
     monkeypatch.setattr(world.jobs, "add", add_then_fail)
@@ -104,9 +104,9 @@ def test_failure_of_unknown_outcome_keeps_the_id_for_the_repeat(world, api, vide
 def test_same_key_at_once_makes_one_job(world, api, video, monkeypatch):
     real, inside = world.jobs.add, threading.Event()
 
-    def slow(job):
+    def slow(job, **options):
         inside.wait(5)
-        real(job)
+        real(job, **options)
 
     monkeypatch.setattr(world.jobs, "add", slow)
     with ThreadPoolExecutor(8) as pool:

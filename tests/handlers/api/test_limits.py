@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
 
+from services.domain.errors import Unavailable
 from services.ports.usage import UsageRecord
 from tests.fakes.world import TENANT
 from tests.handlers.api.gateway import Gateway
@@ -113,8 +115,71 @@ def test_seconds_of_video_are_limited_by_the_calendar_month(world, api, video, m
     assert answer.headers["retry-after"] == str(int(30.5 * 24 * 3600))  # until 2026-04-01
 
 
-def test_year_ends_in_january(world):
-    from services.usecases.check_quota import _month_of
+@pytest.mark.parametrize("month_ago", [False, True])
+def test_batch_made_when_the_month_is_used_up_says_so_at_once(world, api, video, month_ago):
+    limit(world, monthly_output_s=60.0)
+    used(world, 60.0, world.clock.now() - timedelta(hours=13 if month_ago else 2), "job_1")
+    batch = api.post("/v1/batches", {"rows": [video]}).body
+    held_by = None if month_ago else batch["held_by"]["code"]
+    assert (batch["state"], held_by) == ("queued", None if month_ago else "monthly_quota_used")
+    assert api.get(f"/v1/batches/{batch['id']}").body["held_by"] == batch["held_by"]
+    assert api.post("/v1/batches", {"rows": [video], "dry_run": True}).body["held_by"] is None
 
-    since, until = _month_of(datetime.fromisoformat("2026-12-31T23:59:59+00:00"))
-    assert (since.isoformat(), until.isoformat()) == ("2026-12-01T00:00:00+00:00", "2027-01-01T00:00:00+00:00")
+
+def estimated_s(api, video) -> float:
+    return api.post("/v1/estimates", {"kind": "video", "body": video}).body["duration_s"]
+
+
+def test_unfinished_jobs_hold_what_they_are_expected_to_make(world, api, video):
+    each_s = estimated_s(api, video)
+    limit(world, monthly_output_s=round(3.5 * each_s, 3))
+    jobs = [api.post("/v1/videos", video).body["id"] for _ in range(3)]
+    audited = len(world.audit.list(TENANT).items)
+    answer = api.post("/v1/videos", video)
+    assert answer.problem == (429, "monthly_quota_used", None)
+    assert answer.headers["retry-after"] == "60"
+    assert f"unfinished jobs hold {3 * each_s:.1f}" in answer.body["detail"]
+    assert len(world.audit.list(TENANT).items) == audited
+    api.post(f"/v1/jobs/{jobs[0]}/cancel")
+    assert api.post("/v1/videos", video).status == 202
+    assert api.post("/v1/videos", video).status == 429
+
+
+def test_one_second_left_lets_no_thousand_jobs_in(world, api, video):
+    limit(world, monthly_output_s=60.0)
+    used(world, 60.0 - estimated_s(api, video), world.clock.now() - timedelta(hours=1), "job_1")
+    assert [api.post("/v1/videos", video).status for _ in range(3)] == [202, 429, 429]
+
+
+def test_a_film_that_fits_no_month_is_refused_for_good(world, api, video):
+    limit(world, monthly_output_s=round(estimated_s(api, video) - 0.01, 2))
+    assert api.post("/v1/videos", video).problem == (422, "longer_than_monthly_quota", None)
+
+
+def test_without_a_monthly_quota_nothing_is_estimated_or_held(world, api, video):
+    job = world.jobs.get(api.post("/v1/videos", video).body["id"])
+    assert job.held_s is None
+    assert world.jobs.holdings(TENANT).open_ms == 0
+
+
+def test_twenty_requests_at_once_get_as_many_jobs_as_fit(world, api, video):
+    each_s = estimated_s(api, video)
+    limit(world, monthly_output_s=round(7 * each_s, 3), requests_per_s=1000.0, request_burst=1000)
+    with ThreadPoolExecutor(20) as pool:
+        statuses = list(pool.map(lambda _: api.post("/v1/videos", video).status, range(20)))
+    assert sorted(statuses) == [202] * 7 + [429] * 13
+
+
+def test_repeat_whose_first_answer_was_lost_finds_its_job_though_the_month_is_full(world, api, video, monkeypatch):
+    limit(world, monthly_output_s=estimated_s(api, video))
+    real, key = world.jobs.add, {"Idempotency-Key": "mine"}
+
+    def add_then_fail(job, **options):
+        real(job, **options)
+        raise Unavailable("The store went away.", code="store_unavailable")
+
+    monkeypatch.setattr(world.jobs, "add", add_then_fail)
+    assert api.post("/v1/videos", video, headers=key).status == 503
+    monkeypatch.setattr(world.jobs, "add", real)
+    assert api.post("/v1/videos", video, headers=key).status == 202
+    assert api.post("/v1/videos", video).status == 429

@@ -9,7 +9,7 @@ import pytest
 
 from lambdas.batch import server
 from services.domain.batch import Batch, BatchRow
-from services.domain.engine import EngineKind
+from services.domain.engine import EngineKind, Failure
 from services.domain.ids import new_id
 from services.domain.job import Job, JobStep
 from services.settings import Settings
@@ -26,15 +26,16 @@ class BatchWorld(World):
     def submit_file(self, data: bytes | str, *, media_type: str = CSV, tenant_id: str = TENANT, **order: Any) -> Batch:
         """A batch of an uploaded file; of no-ops, unless ``kind`` says otherwise."""
         data = data.encode() if isinstance(data, str) else data
+        held_by = order.pop("held_by", None)
         upload_id = self.upload(media_type, data, tenant_id)
-        return self.order(BatchOrder(**{"kind": EngineKind.NOOP, "upload_id": upload_id, **order}), tenant_id)
+        return self.order(BatchOrder(**{"kind": EngineKind.NOOP, "upload_id": upload_id, **order}), tenant_id, held_by)
 
     def submit_rows(self, *rows: Mapping[str, Any], **order: Any) -> Batch:
         """A batch of these bodies."""
         lines = "".join(json.dumps(row) + "\n" for row in rows)
         return self.submit_file(lines, media_type=JSONL, **order)
 
-    def order(self, order: BatchOrder, tenant_id: str = TENANT) -> Batch:
+    def order(self, order: BatchOrder, tenant_id: str = TENANT, held_by: Failure | None = None) -> Batch:
         return submit_batch(
             order,
             batch_id=new_id("batch"),
@@ -44,6 +45,7 @@ class BatchWorld(World):
             objects=self.objects,
             clock=self.clock,
             settings=self.settings,
+            held_by=held_by,
         )
 
     def serve(self, batch: Batch | str) -> Batch | None:

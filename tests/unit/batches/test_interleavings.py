@@ -153,10 +153,10 @@ def test_store_that_is_away_for_a_while_only_delays(world):
     world.serve(batch)
     add, faults = world.jobs.add, iter([True, False, True, True])
 
-    def sometimes(job: Any) -> None:
+    def sometimes(job: Any, **options: Any) -> None:
         if next(faults, False):
             raise Unavailable("away", code="store_unavailable")
-        add(job)
+        add(job, **options)
 
     world.jobs.add = sometimes
     for _ in range(20):

@@ -15,7 +15,8 @@ from services.domain.video import (
     VideoRequest,
     VoiceSettings,
 )
-from services.usecases.estimate_request import Basis, estimate_request
+from services.usecases.estimate_request import estimate_request
+from services.usecases.estimate_speech import Basis
 from tests.fakes.world import OTHER_TENANT, TENANT
 
 BRIEF = Brief(product="Aurora running shoe", benefits=("weighs 190 grams",), language="en-US", duration_s=12.0)
