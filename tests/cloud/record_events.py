@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.cloud.recorder import HANDLER, Recorder
-from tests.cloud.stack import Stack, Workers, staged_folder, until
-from tests.cloud.test_stack import Client, Receiver
+from tests.cloud.stack import Stack, Workers, staged_folder
+from tests.cloud.test_stack import Client
 from tests.emulator import ROOT, Emulator
+from tests.waiting import until
+from tests.web_server import WebServer, status
 
 TARGET: Final = ROOT / "events"
 _ID: Final = "01JDV3M0Q8T2A4B6C8D0E2F4G6"
@@ -74,10 +76,11 @@ def main() -> None:
 
 def _live(stack: Stack, folder: Path) -> None:
     """Let every function be called: a job with a callback, and a batch."""
-    client, receiver = Client(stack, "A client"), Receiver()
+    client, receiver = Client(stack, "A client"), WebServer()
+    receiver.answers["/hook"] = status(204)
     workers = Workers(stack, folder, engines="noop")
     try:
-        client.noop(callback_url=receiver.url)
+        client.noop(callback_url=receiver.url("/hook"))
         rows = [{"id": "no presenter", "speech": {"text": "Good morning."}}]
         client.ended(f"/v1/batches/{client.post('/v1/batches', {'kind': 'video', 'rows': rows})['id']}")
         order = {

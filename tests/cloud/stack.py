@@ -195,15 +195,6 @@ class Workers:
             self._process.communicate()
 
 
-def until(condition: Callable[[], Any], timeout_s: float = 60.0) -> Any:
-    """What ``condition`` gives once it gives anything."""
-    give_up_at = time.monotonic() + timeout_s
-    while not (found := condition()):
-        assert time.monotonic() < give_up_at, "waited in vain"
-        time.sleep(0.05)
-    return found
-
-
 def _wait(status: Callable[[], str], wanted: str) -> None:
     give_up_at = time.monotonic() + _DEPLOY_S
     while (now := status()) != wanted:

@@ -16,9 +16,10 @@ import pytest
 
 from services.usecases.manage_keys import create_tenant, issue_key
 from tests.cloud.runtime_emulator import RuntimeEmulator, binary
-from tests.cloud.stack import Stack, until
+from tests.cloud.stack import Stack
 from tests.emulator import ROOT
 from tests.handlers.test_template import FUNCTIONS
+from tests.waiting import until
 
 EVENT = json.loads((ROOT / "events" / "ApiFunction.json").read_text(encoding="utf-8"))
 Start = Callable[..., RuntimeEmulator]

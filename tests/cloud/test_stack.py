@@ -13,10 +13,8 @@ import re
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +31,10 @@ from services.domain.ids import new_id
 from services.domain.job import Job, JobState
 from services.usecases.manage_keys import create_tenant, issue_key
 from services.usecases.submit_noop import submit_noop
-from tests.cloud.stack import NAME, Stack, Workers, until
+from tests.cloud.stack import NAME, Stack, Workers
 from tests.emulator import ROOT
+from tests.waiting import until
+from tests.web_server import WebServer, status
 
 pytestmark = pytest.mark.slow
 SHORT = {"text": "Good morning.", "voice": {"voice_id": "en-us"}}
@@ -87,34 +87,6 @@ class Client:
         return totals
 
 
-class Receiver:
-    """A client's web server; it keeps what it is sent, and fails as often as it is told to."""
-
-    def __init__(self) -> None:
-        self.heard: list[tuple[dict[str, str], bytes]] = []
-        self.num_failures = 0
-        receiver = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                receiver.heard.append((dict(self.headers), body))
-                receiver.num_failures -= 1
-                self.send_response(503 if receiver.num_failures >= 0 else 204)
-                self.end_headers()
-
-            def log_message(self, *arguments: Any) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}/hook"
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-
 @pytest.fixture(scope="module")
 def workers(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workers]:
     running = Workers(stack, tmp_path_factory.mktemp("workers"), engines="video,noop")
@@ -128,8 +100,10 @@ def client(stack: Stack) -> Client:
 
 
 @pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    receiver = Receiver()
+def receiver() -> Iterator[WebServer]:
+    """A client's web server, which takes what it is sent at the second try."""
+    receiver = WebServer()
+    receiver.answers["/hook"] = [status(503), status(204)]
     yield receiver
     receiver.close()
 
@@ -161,10 +135,9 @@ def test_api_answers_through_the_gateway(stack: Stack):
 
 
 def test_brief_becomes_a_video_and_a_signed_webhook(
-    stack: Stack, client: Client, workers: Workers, receiver: Receiver, tmp_path: Path
+    stack: Stack, client: Client, workers: Workers, receiver: WebServer, tmp_path: Path
 ):
     """By uploaded portrait and signed link, to the film's bytes; the callback is signed and repeated until taken."""
-    receiver.num_failures = 1
     picture = weights.path("avatar-vera").read_bytes()
     upload = client.post(
         "/v1/uploads", {"file_name": "Vera.jpg", "media_type": "image/jpeg", "size_bytes": len(picture)}, 201
@@ -175,7 +148,7 @@ def test_brief_becomes_a_video_and_a_signed_webhook(
         "presenter": {"upload_id": upload["id"], "synthetic": True},
         "speech": {"brief": BRIEF, "voice": SHORT["voice"]},
         "frame": SMALL,
-        "callback_url": receiver.url,
+        "callback_url": receiver.url("/hook"),
         "callback_id": "spring-42",
     }
     job = client.ended(f"/v1/jobs/{client.post('/v1/videos', order)['id']}")
@@ -191,11 +164,11 @@ def test_brief_becomes_a_video_and_a_signed_webhook(
     assert [total["num_jobs"] for total in client.bill()] == [1]
 
     until(lambda: len(receiver.heard) == 2)
-    (headers, body), (_, again) = receiver.heard
-    event = Webhook(client.tenant.webhook_secret).verify(body, headers)
+    first, again = receiver.heard
+    event = Webhook(client.tenant.webhook_secret).verify(first.body, first.headers)
     assert event["data"]["id"] == job["id"]
     assert event["data"]["callback_id"] == "spring-42"
-    assert json.loads(again)["data"]["state"] == "succeeded"
+    assert json.loads(again.body)["data"]["state"] == "succeeded"
 
 
 @pytest.mark.skipif(not all(map(shutil.which, ("bash", "curl", "jq"))), reason="bash, curl or jq is not here")

@@ -24,7 +24,8 @@ from services.domain.errors import Unavailable
 from services.domain.object_key import ObjectKey, Retention
 from services.domain.wire import encode, from_values
 from tests.emulator import Aws
-from tests.models.serving.test_pool import a_request, answer_of, until
+from tests.models.serving.test_pool import a_request, answer_of
+from tests.waiting import until
 
 
 class Cloud:

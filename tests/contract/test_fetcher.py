@@ -18,14 +18,14 @@ from services.adapters.http import guard
 from services.adapters.http.fetcher import HttpFetcher
 from services.domain.errors import ContentRejected, SpokesmodelError, Unavailable
 from services.domain.outside_url import is_public
-from tests.contract.hostile_server import HostileServer, ok, redirect
+from tests.web_server import WebServer, ok, redirect
 
 PICTURE = b"\x89PNG\r\n\x1a\n" + b"picture" * 100
 
 
 @pytest.fixture
-def server() -> Iterator[HostileServer]:
-    made = HostileServer()
+def server() -> Iterator[WebServer]:
+    made = WebServer()
     made.answers["/picture"] = ok(PICTURE, "Content-Type: image/png", "Set-Cookie: session=1")
     yield made
     made.close()

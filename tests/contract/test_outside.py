@@ -17,9 +17,9 @@ from services.adapters.local.webhooks import HttpWebhookSender
 from services.domain.errors import ContentRejected, Unavailable
 from services.ports.fetcher import Fetcher
 from services.ports.webhooks import WebhookSender
-from tests.contract.hostile_server import HostileServer, ok
 from tests.fakes.fetcher import FakeFetcher
 from tests.fakes.webhooks import FakeWebhookSender
+from tests.web_server import WebServer, ok, status
 
 HOST = "files.example"
 FILE = b"\x89PNG\r\n\x1a\n" + b"picture" * 100
@@ -35,9 +35,9 @@ INNER = [
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[HostileServer]:
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[WebServer]:
     """``files.example``, which is this machine and counts as public; what is down is a port where nobody listens."""
-    made = HostileServer()
+    made = WebServer()
     real = socket.getaddrinfo
 
     def resolve(host: str, port: int, *args: object, **kwargs: object) -> object:
@@ -63,7 +63,7 @@ class Sources:
 
 
 @pytest.fixture(params=["fake", "http"])
-def sources(request: pytest.FixtureRequest, server: HostileServer) -> Sources:
+def sources(request: pytest.FixtureRequest, server: WebServer) -> Sources:
     base = server.url("", HOST)
     down = f"http://{HOST}:{unused_port()}/file"
     if request.param == "http":
@@ -111,16 +111,16 @@ def test_inner_and_strange_sources_are_refused_and_not_asked(sources: Sources, t
 class Receivers:
     """A sender, and how to be told what a receiver that answers with a status was sent."""
 
-    def __init__(self, kind: str, server: HostileServer) -> None:
+    def __init__(self, kind: str, server: WebServer) -> None:
         self._server = server
         self._fake = FakeWebhookSender() if kind == "fake" else None
         self.sender: WebhookSender = self._fake or HttpWebhookSender(allow_private=False)
 
-    def url(self, status: int) -> str:
-        """Of a receiver that answers so."""
+    def url(self, number: int) -> str:
+        """Of a receiver that answers with this status."""
         if self._fake is not None:
-            self._fake.answers.append(status)
-        self._server.answers["/hook"] = f"HTTP/1.1 {status} So\r\nContent-Length: 0\r\n\r\n".encode()
+            self._fake.answers.append(number)
+        self._server.answers["/hook"] = status(number)
         return self._server.url("/hook", HOST)
 
     def url_that_is_down(self) -> str:
@@ -140,7 +140,7 @@ class Receivers:
 
 
 @pytest.fixture(params=["fake", "http"])
-def receivers(request: pytest.FixtureRequest, server: HostileServer) -> Receivers:
+def receivers(request: pytest.FixtureRequest, server: WebServer) -> Receivers:
     return Receivers(request.param, server)
 
 
@@ -148,9 +148,9 @@ def post(receivers: Receivers, url: str) -> int:
     return receivers.sender.post(url, body=b"{}", headers={"webhook-id": "event_1"}, timeout_s=10)
 
 
-@pytest.mark.parametrize("status", [200, 204, 302, 410, 500])
-def test_status_is_the_answer_whatever_it_is(receivers: Receivers, status: int) -> None:
-    assert post(receivers, receivers.url(status)) == status
+@pytest.mark.parametrize("number", [200, 204, 302, 410, 500])
+def test_status_is_the_answer_whatever_it_is(receivers: Receivers, number: int) -> None:
+    assert post(receivers, receivers.url(number)) == number
     assert receivers.was_sent("event_1")
     assert receivers.num_sent == 1
 

@@ -5,69 +5,35 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from services.adapters.local.webhooks import HttpWebhookSender
 from services.domain.errors import ContentRejected, Unavailable
+from tests.web_server import WebServer, redirect, status
 
 
-class Receiver(ThreadingHTTPServer):
-    """Keeps what it got; its answer depends on the path: a status, ``/redirect``, ``/slow``, ``/endless``."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.got: list[tuple[str, dict[str, str], bytes]] = []
-        self.released = threading.Event()
-
-    @property
-    def port(self) -> int:
-        return int(self.server_address[1])
+def drip(connection: socket.socket, over: threading.Event) -> None:
+    connection.sendall(b"HTTP/1.1 200 OK\r\n")
+    while not over.wait(0.05):
+        connection.sendall(b"X-Drop: 1\r\n")
 
 
-class _Handler(BaseHTTPRequestHandler):
-    server: Receiver
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.got.append((self.path, dict(self.headers), body))
-        match self.path.strip("/"):
-            case "redirect":
-                self.send_response(307)
-                self.send_header("Location", f"http://127.0.0.1:{self.server.port}/200")
-                self.end_headers()
-            case "slow":
-                self.server.released.wait(10)
-            case "dripping":
-                self.wfile.write(b"HTTP/1.1 200 OK\r\n")
-                while not self.server.released.wait(0.05):
-                    self.wfile.write(b"X-Drop: 1\r\n")
-            case "endless":
-                self.send_response(200)
-                self.end_headers()
-                while not self.server.released.is_set():
-                    self.wfile.write(b"x" * 65536)
-            case status:
-                self.send_response(int(status))
-                self.end_headers()
-
-    def log_message(self, *args: object) -> None:
-        return
+def pour(connection: socket.socket, over: threading.Event) -> None:
+    connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+    while not over.is_set():
+        connection.sendall(b"x" * 65536)
 
 
 @pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    server = Receiver()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
+def receiver() -> Iterator[WebServer]:
+    """Its answer depends on the path: a status, ``/redirect``, ``/slow``, ``/dripping``, ``/endless``."""
+    server = WebServer()
+    server.answers = {f"/{number}": status(number) for number in (200, 204, 410, 500)}
+    server.answers["/redirect"] = redirect(server.url("/200"), 307)
+    server.answers |= {"/slow": lambda _, over: over.wait(10), "/dripping": drip, "/endless": pour}
     yield server
-    server.released.set()
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    server.close()
 
 
 @pytest.fixture
@@ -79,23 +45,23 @@ def post(sender: HttpWebhookSender, url: str, timeout_s: float = 10.0) -> int:
     return sender.post(url, body='{"grüße":1}'.encode(), headers={"webhook-id": "event_1"}, timeout_s=timeout_s)
 
 
-@pytest.mark.parametrize("status", [200, 204, 410, 500])
-def test_body_and_headers_arrive_and_the_status_comes_back(sender, receiver, status):
-    assert post(sender, f"http://127.0.0.1:{receiver.port}/{status}") == status
-    [(_, headers, body)] = receiver.got
-    assert body == '{"grüße":1}'.encode()
-    assert headers["webhook-id"] == "event_1"
-    assert headers["Host"] == f"127.0.0.1:{receiver.port}"
+@pytest.mark.parametrize("number", [200, 204, 410, 500])
+def test_body_and_headers_arrive_and_the_status_comes_back(sender, receiver, number):
+    assert post(sender, f"http://127.0.0.1:{receiver.port}/{number}") == number
+    [heard] = receiver.heard
+    assert heard.body == '{"grüße":1}'.encode()
+    assert heard.headers["webhook-id"] == "event_1"
+    assert heard.headers["Host"] == f"127.0.0.1:{receiver.port}"
 
 
 def test_host_header_carries_the_name_and_not_the_address(sender, receiver):
     assert post(sender, f"http://localhost:{receiver.port}/200") == 200
-    assert receiver.got[0][1]["Host"] == f"localhost:{receiver.port}"
+    assert receiver.heard[0].headers["Host"] == f"localhost:{receiver.port}"
 
 
 def test_redirect_is_not_followed(sender, receiver):
     assert post(sender, f"http://127.0.0.1:{receiver.port}/redirect") == 307
-    assert [path for path, _, _ in receiver.got] == ["/redirect"]
+    assert receiver.paths == ["/redirect"]
 
 
 def test_endless_answer_is_not_read(sender, receiver):
@@ -122,7 +88,7 @@ def test_plain_server_asked_for_tls_is_unreachable(sender, receiver):
     with pytest.raises(Unavailable) as raised:
         post(sender, f"https://127.0.0.1:{receiver.port}/200")
     assert raised.value.code == "callback_unreachable"
-    assert not receiver.got
+    assert not receiver.heard
 
 
 def test_unknown_name_is_unreachable(sender, monkeypatch):
@@ -140,7 +106,7 @@ def test_this_machine_is_not_called(receiver, host):
     with pytest.raises(ContentRejected) as raised:
         post(HttpWebhookSender(allow_private=False), f"http://{host}:{receiver.port}/200")
     assert raised.value.code == "callback_url_refused"
-    assert not receiver.got
+    assert not receiver.heard
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.8", "169.254.169.254", "::1", "fe80::1%1", "::ffff:10.0.0.8"])
@@ -158,7 +124,7 @@ def test_public_name_with_a_private_address_is_not_called(receiver, monkeypatch,
         post(HttpWebhookSender(allow_private=False), f"http://client.example:{receiver.port}/200")
     assert raised.value.code == "callback_url_refused"
     assert lookups == ["client.example"]
-    assert not receiver.got
+    assert not receiver.heard
 
 
 def test_name_is_looked_up_once_and_the_checked_address_called(receiver, monkeypatch):
@@ -172,4 +138,4 @@ def test_name_is_looked_up_once_and_the_checked_address_called(receiver, monkeyp
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
     assert post(HttpWebhookSender(allow_private=True), f"http://client.example:{receiver.port}/200") == 200
     assert [host for host in lookups if "example" in host] == ["client.example"]
-    assert receiver.got[0][1]["Host"] == f"client.example:{receiver.port}"
+    assert receiver.heard[0].headers["Host"] == f"client.example:{receiver.port}"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from services.domain.job import Job
 from services.settings import Settings
 from services.usecases.submit_noop import submit_noop
 from spokesmodel.runner import LocalSystem
+from tests.waiting import until
 
 TENANT = "tenant_01JDV3M0Q8T2A4B6C8D0E2F4G6"
 
@@ -42,17 +42,9 @@ def submit(system: LocalSystem, order: Mapping[str, Any]) -> str:
     return job_id
 
 
-def wait_until(condition: Callable[[], object], timeout_s: float = 60.0) -> None:
-    """Return when ``condition`` holds."""
-    give_up_at = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < give_up_at, "waited in vain"
-        time.sleep(0.01)
-
-
 def ended(system: LocalSystem, job_id: str) -> Job:
     """The job once it is final."""
-    wait_until(lambda: system.services.jobs.get(job_id).state.is_final)
+    until(lambda: system.services.jobs.get(job_id).state.is_final)
     return system.services.jobs.get(job_id)
 
 

@@ -30,8 +30,9 @@ from services.usecases.batch_objects import REPORT_JSON, answer_key
 from services.usecases.submit_batch import BatchOrder, submit_batch
 from spokesmodel.cli.backend import backend
 from spokesmodel.runner import LocalSystem
-from tests.e2e.conftest import TENANT, running, wait_until
+from tests.e2e.conftest import TENANT, running
 from tests.e2e.test_cli import ROOT, error_of, spokesmodel
+from tests.waiting import until
 
 AVATAR = "avatar_01M8PBZJY0G2HC7X6V5HT6Q7K4"
 DEFAULTS = {"presenter": {"avatar_id": AVATAR}, "frame": {"aspect": "1:1", "height_px": 128}}
@@ -75,7 +76,7 @@ def _upload(services: Services, data: bytes) -> str:
 def test_batch_of_no_ops_runs_on_one_machine_and_bad_rows_are_told(noop_system: LocalSystem) -> None:
     services = noop_system.services
     batch = submit_noops(services, 60, bad=3)
-    wait_until(lambda: services.batches.get(batch.id).finished_at is not None)
+    until(lambda: services.batches.get(batch.id).finished_at is not None)
     ended = services.batches.get(batch.id)
     assert ended.counts == {"succeeded": 57, "invalid": 3}
     report = json.loads(services.objects.get(answer_key(ended, REPORT_JSON)))
@@ -97,7 +98,7 @@ def test_kill_9_of_the_server_loses_and_doubles_no_row(tmp_path: Path) -> None:
             time.sleep(chance.uniform(0.2, 1.0))
             server.kill()
             server.start()
-        wait_until(lambda: services.batches.get(batch.id).finished_at is not None, timeout_s=120)
+        until(lambda: services.batches.get(batch.id).finished_at is not None, timeout_s=120)
     finally:
         server.terminate()
     assert services.batches.get(batch.id).counts == {"succeeded": 80}
@@ -214,7 +215,7 @@ def test_run_that_was_interrupted_goes_on_when_run_again_and_makes_nothing_twice
     process = subprocess.Popen(
         [sys.executable, "-m", "spokesmodel", *arguments, "--json"], stderr=subprocess.PIPE, text=True, cwd=ROOT
     )
-    wait_until((folder / "spring.csv.batch.json").exists)
+    until((folder / "spring.csv.batch.json").exists)
     time.sleep(1.0)
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=60)

@@ -6,10 +6,8 @@ import os
 import sqlite3
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import closing
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,50 +17,24 @@ import pytest
 from models import weights
 from spokesmodel.client import Client
 from spokesmodel.state_folder import running_server
-from tests.e2e.conftest import wait_until
+from tests.waiting import until
+from tests.web_server import WebServer, ok, status
 
 MARK: Final = "Quokka"  # never a word of ours
+HOOK: Final = f"/{MARK}-hook?token={MARK}"
 FRAME: Final = {"aspect": "1:1", "height_px": 128}
 VOICE: Final = {"voice_id": "en-us"}
 _DATABASES_THAT_LOG: Final = ("deliveries.sqlite", "audit.sqlite")
 
 
-class Receiver(ThreadingHTTPServer):
-    """Takes callbacks; those to ``/broken`` get 500. Serves nothing else."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.paths: list[str] = []
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: Receiver
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.paths.append(self.path)
-        self.send_response(500 if "broken" in self.path else 204)
-        self.end_headers()
-
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", f"image/{MARK}")
-        self.end_headers()
-        self.wfile.write(f"<html>{MARK} is no picture</html>".encode())
-
-    def log_message(self, *_: object) -> None:
-        return
-
-
 @pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    made = Receiver()
-    threading.Thread(target=made.serve_forever, daemon=True).start()
+def receiver() -> Iterator[WebServer]:
+    """Takes callbacks; those to ``broken`` get 500. Its picture is none."""
+    made = WebServer()
+    made.answers[HOOK], made.answers[HOOK.replace("hook", "broken")] = status(204), status(500)
+    made.answers[f"/{MARK}.png"] = ok(f"<html>{MARK} is no picture</html>".encode(), f"Content-Type: image/{MARK}")
     yield made
-    made.shutdown()
-    made.server_close()
+    made.close()
 
 
 @pytest.fixture
@@ -79,7 +51,7 @@ def server(tmp_path: Path) -> Iterator[Path]:
     with (tmp_path / "output").open("wb") as output:
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=environment)
         try:
-            wait_until(lambda: running_server(state_dir) is not None or process.poll() is not None)
+            until(lambda: running_server(state_dir) is not None or process.poll() is not None)
             assert process.poll() is None, (tmp_path / "output").read_text()
             yield state_dir
         finally:
@@ -92,10 +64,10 @@ def ended(client: Client, body: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_no_content_and_no_secret_is_in_any_log(server: Path, receiver: Receiver, tmp_path: Path) -> None:
+def test_no_content_and_no_secret_is_in_any_log(server: Path, receiver: WebServer, tmp_path: Path) -> None:
     running = running_server(server)
     assert running is not None
-    hook = f"http://127.0.0.1:{receiver.server_port}/{MARK}-hook?token={MARK}"
+    hook = receiver.url(HOOK)
     secrets = [running.api_key]
     with Client(running.url, running.api_key) as client:
         secrets.append(client.get("/v1/account")["webhook_secret"])
@@ -141,7 +113,7 @@ def test_no_content_and_no_secret_is_in_any_log(server: Path, receiver: Receiver
         for output in made["result"]["outputs"]:
             assert httpx.get(output["url"]).status_code == 200
             secrets.append(signature_of(output["url"]))
-        wait_until(lambda: any("hook" in path for path in receiver.paths))
+        until(lambda: any("hook" in path for path in receiver.paths))
 
         # Failures at every place: the engine, the source URL, the callback, the request, the key.
         presenter = {"upload_id": client.upload(landscape, fallback_type="image/bmp"), "synthetic": True}
@@ -156,8 +128,8 @@ def test_no_content_and_no_secret_is_in_any_log(server: Path, receiver: Receiver
             },
         )
         assert failed["failure"]["code"] == "face_not_found"
-        wait_until(lambda: any("broken" in path for path in receiver.paths))
-        for url in (f"http://127.0.0.1:{receiver.server_port}/{MARK}.png", f"http://127.0.0.1:9/{MARK}"):
+        until(lambda: any("broken" in path for path in receiver.paths))
+        for url in (receiver.url(f"/{MARK}.png"), f"http://127.0.0.1:9/{MARK}"):
             client.post("/v1/videos", {"presenter": {"source_url": url, "synthetic": True}, "speech": text})
         unreachable = client.post(
             "/v1/videos",
@@ -169,7 +141,7 @@ def test_no_content_and_no_secret_is_in_any_log(server: Path, receiver: Receiver
             },
         )
         client.wait(unreachable["id"])
-        wait_until(lambda: client.get(f"/v1/jobs/{unreachable['id']}")["deliveries"])
+        until(lambda: client.get(f"/v1/jobs/{unreachable['id']}")["deliveries"])
         issued = client.post("/v1/keys", {"name": f"{MARK} key", "scopes": ["read"]})
         secrets.append(issued["secret"])
         odd_requests(running.url, running.api_key)

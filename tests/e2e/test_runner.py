@@ -21,7 +21,8 @@ from services.settings import Settings
 from services.usecases.cancel_job import cancel_job
 from spokesmodel.runner import LocalSystem
 from spokesmodel.state_folder import running_server
-from tests.e2e.conftest import TENANT, ended, running, submit, wait_until
+from tests.e2e.conftest import TENANT, ended, running, submit
+from tests.waiting import until
 
 
 def test_job_passes_every_step_and_is_charged_once(noop_system: LocalSystem) -> None:
@@ -36,14 +37,14 @@ def test_job_passes_every_step_and_is_charged_once(noop_system: LocalSystem) -> 
         )
         return [record.job_id for record in records]
 
-    wait_until(charges)
+    until(charges)
     assert charges() == [job.id]
 
 
 def test_running_job_is_canceled_within_seconds(noop_system: LocalSystem) -> None:
     services = noop_system.services
     job_id = submit(noop_system, {"duration_s": 120})
-    wait_until(lambda: services.jobs.get(job_id).state is JobState.PROCESSING)
+    until(lambda: services.jobs.get(job_id).state is JobState.PROCESSING)
     cancel_job(job_id, tenant_id=TENANT, jobs=services.jobs, objects=services.objects, clock=services.clock)
     assert ended(noop_system, job_id).state is JobState.CANCELED
     # and the worker is free for the next
@@ -52,7 +53,7 @@ def test_running_job_is_canceled_within_seconds(noop_system: LocalSystem) -> Non
 
 def test_progress_events_reach_the_job(noop_system: LocalSystem) -> None:
     job_id = submit(noop_system, {"duration_s": 6})
-    wait_until(lambda: 0 < noop_system.services.jobs.get(job_id).progress.fraction < 1)
+    until(lambda: 0 < noop_system.services.jobs.get(job_id).progress.fraction < 1)
     assert noop_system.services.jobs.get(job_id).progress.stage == "sleeping"
     assert ended(noop_system, job_id).progress.fraction == 1.0
 
@@ -91,7 +92,7 @@ def test_idle_worker_that_is_killed_comes_back(noop_system: LocalSystem) -> None
     first = worker.pid
     assert first is not None
     os.kill(first, signal.SIGKILL)
-    wait_until(lambda: worker.pid not in (None, first))
+    until(lambda: worker.pid not in (None, first))
     assert ended(noop_system, submit(noop_system, {})).state is JobState.SUCCEEDED
 
 
@@ -101,7 +102,7 @@ def test_worker_that_hangs_is_replaced_and_the_job_tried_again(tmp_path: Path) -
         first = worker.pid
         assert first is not None
         job_id = submit(system, {"duration_s": 4})
-        wait_until(lambda: system.services.jobs.get(job_id).progress.fraction > 0)
+        until(lambda: system.services.jobs.get(job_id).progress.fraction > 0)
         os.kill(first, signal.SIGSTOP)
         job = ended(system, job_id)
         assert (job.state, job.attempt) == (JobState.SUCCEEDED, 2)
@@ -118,14 +119,14 @@ def test_attempt_past_its_deadline_ends(tmp_path: Path) -> None:
         assert job.failure is not None
         assert job.failure.code in ("deadline_exceeded", "attempt_timed_out")
         # the deaf worker was killed and another serves
-        wait_until(lambda: endpoint.worker.pid not in (None, deaf) and endpoint.state is WorkerState.READY)
+        until(lambda: endpoint.worker.pid not in (None, deaf) and endpoint.state is WorkerState.READY)
         assert ended(system, submit(system, {})).state is JobState.SUCCEEDED
 
 
 def test_attempt_that_a_stop_interrupts_is_run_by_the_next_runner(tmp_path: Path) -> None:
     with running(tmp_path / "state") as system:
         job_id = submit(system, {"duration_s": 5})
-        wait_until(lambda: system.services.jobs.get(job_id).state is JobState.PROCESSING)
+        until(lambda: system.services.jobs.get(job_id).state is JobState.PROCESSING)
     with running(tmp_path / "state") as system:
         job = ended(system, job_id)
     assert (job.state, job.attempt) == (JobState.SUCCEEDED, 1)

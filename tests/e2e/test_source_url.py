@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import threading
+import io
 import wave
 from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -16,31 +14,25 @@ from models import weights
 from services.domain.engine import EngineKind
 from spokesmodel.client import Client
 from tests.e2e.conftest import running
-
-
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        return
+from tests.web_server import WebServer, ok
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> Iterator[str]:
-    """URL of a folder with ``face``, ``sound`` and ``beach``, none of which tells its type by its name."""
-    folder = tmp_path / "web"
-    folder.mkdir()
-    (folder / "face").write_bytes(weights.path("avatar-vera").read_bytes())
-    (folder / "beach").write_bytes(weights.path("avatar-tom").read_bytes())
+def files() -> Iterator[str]:
+    """URL of a place with ``face``, ``sound`` and ``beach``, none of which tells its type by its name."""
     seconds = np.arange(16_000) / 16_000
-    with wave.open(str(folder / "sound"), "wb") as file:
+    sound = io.BytesIO()
+    with wave.open(sound, "wb") as file:
         file.setnchannels(1)
         file.setsampwidth(2)
         file.setframerate(16_000)
         file.writeframes((8_000 * np.sin(2 * np.pi * 220 * seconds)).astype("<i2").tobytes())
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    server.server_close()
+    server = WebServer()
+    server.answers["/face"] = ok(weights.path("avatar-vera").read_bytes())
+    server.answers["/beach"] = ok(weights.path("avatar-tom").read_bytes())
+    server.answers["/sound"] = ok(sound.getvalue())
+    yield server.url("/")
+    server.close()
 
 
 @pytest.mark.slow

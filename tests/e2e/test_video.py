@@ -19,7 +19,8 @@ from services.domain.engine import EngineKind
 from spokesmodel.client import Client
 from spokesmodel.first_start import BUILT_IN_AVATARS
 from spokesmodel.runner import LocalSystem
-from tests.e2e.conftest import running, wait_until
+from tests.e2e.conftest import running
+from tests.waiting import until
 
 VERA = BUILT_IN_AVATARS[0].id
 SHORT = {"text": "Good morning. This is a short test.", "voice": {"voice_id": "en-us"}}
@@ -81,7 +82,7 @@ def test_video_is_made_and_downloaded(client: Client, tmp_path: Path) -> None:
     assert 1.0 < facts["duration_s"] < 8.0
     assert facts["timeline_source"] == "synthesis"
     assert "WEBVTT" in httpx.get(outputs["subtitles_vtt"]["url"]).text
-    wait_until(lambda: usage_of(client)["num_jobs"] == before["num_jobs"] + 1)
+    until(lambda: usage_of(client)["num_jobs"] == before["num_jobs"] + 1)
     added = usage_of(client)["quantities"]["output_s"] - before["quantities"]["output_s"]
     assert added == pytest.approx(facts["duration_s"], abs=0.01)
 
@@ -113,7 +114,7 @@ def test_picture_without_a_face_fails_by_name_and_is_not_charged(client: Client,
 
 def test_running_video_is_canceled(client: Client) -> None:
     job_id = client.post("/v1/videos", video("This goes on for long. " * 60))["id"]
-    wait_until(lambda: client.get(f"/v1/jobs/{job_id}")["progress"]["fraction"] > 0)
+    until(lambda: client.get(f"/v1/jobs/{job_id}")["progress"]["fraction"] > 0)
     client.cancel(job_id)
     job = client.wait(job_id)
     assert (job["state"], job["result"], job["failure"]) == ("canceled", None, None)
@@ -121,7 +122,7 @@ def test_running_video_is_canceled(client: Client) -> None:
 
 def test_video_is_made_again_when_its_worker_is_killed(system: LocalSystem, client: Client) -> None:
     job_id = client.post("/v1/videos", video("This goes on for a while, long enough to be hit. " * 24))["id"]
-    wait_until(lambda: client.get(f"/v1/jobs/{job_id}")["progress"]["fraction"] > 0)
+    until(lambda: client.get(f"/v1/jobs/{job_id}")["progress"]["fraction"] > 0)
     pid = system.endpoints[0].worker.pid
     assert pid is not None
     os.kill(pid, signal.SIGKILL)

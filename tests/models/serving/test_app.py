@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
@@ -20,6 +19,7 @@ from services.domain.engine import AnswerState, EngineAnswer, EngineKind, Engine
 from services.domain.errors import Unavailable
 from services.domain.wire import decode, encode
 from tests.models.serving.conftest import HeardEvents, MemoryObjects
+from tests.waiting import until
 
 LIMIT = 4096
 
@@ -28,15 +28,8 @@ LIMIT = 4096
 def client_of(engine: InferenceEngine, *, ready: bool = True) -> Iterator[TestClient]:
     with TestClient(create_app(engine, max_request_bytes=LIMIT)) as client:
         if ready:
-            wait_until(lambda: client.get("/ping").status_code == 200)
+            until(lambda: client.get("/ping").status_code == 200)
         yield client
-
-
-def wait_until(condition: Callable[[], bool], timeout_s: float = 10.0) -> None:
-    give_up_at = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < give_up_at, "waited in vain"
-        time.sleep(0.01)
 
 
 def run(client: TestClient, request: EngineRequest) -> EngineAnswer:
@@ -77,7 +70,7 @@ def test_ping_is_good_only_once_loaded(make_engine) -> None:
         response = client.get("/ping")
         assert (response.status_code, response.json()["state"]) == (503, "loading")
         task.go.set()
-        wait_until(lambda: client.get("/ping").status_code == 200)
+        until(lambda: client.get("/ping").status_code == 200)
 
 
 def test_invocation_before_loading_is_refused(make_engine, order) -> None:
@@ -93,7 +86,7 @@ def test_invocation_before_loading_is_refused(make_engine, order) -> None:
 )
 def test_ping_says_what_is_missing(make_engine, order, task: NoopTask, code: str) -> None:
     with client_of(make_engine(task), ready=False) as client:
-        wait_until(lambda: client.get("/ping").json()["state"] == "unusable")
+        until(lambda: client.get("/ping").json()["state"] == "unusable")
         response = client.get("/ping")
         assert (response.status_code, response.json()["code"]) == (503, code)
         assert client.post("/invocations", content=encode(order())).json()["code"] == code
@@ -200,7 +193,7 @@ def test_second_attempt_is_refused_while_one_runs(make_engine, order, store: Mem
         answers: list[EngineAnswer] = []
         thread = threading.Thread(target=lambda: answers.append(run(client, first)))
         thread.start()
-        wait_until(lambda: bool(heard.events))
+        until(lambda: bool(heard.events))
         refused = client.post("/invocations", content=encode(second))
         assert refused.json()["code"] == "engine_busy"
         assert client.get("/ping").status_code == 200
@@ -233,7 +226,7 @@ def test_stopping_engine_takes_nothing_and_ends_what_runs_after_the_grace(
         answers: list[EngineAnswer] = []
         thread = threading.Thread(target=lambda: answers.append(run(client, order(NoopOrder(duration_s=30)))))
         thread.start()
-        wait_until(lambda: bool(heard.events))
+        until(lambda: bool(heard.events))
         engine.stop()
         assert engine.state is EngineState.STOPPING
         assert client.post("/invocations", content=encode(order())).json()["code"] == "engine_stopping"

@@ -24,8 +24,8 @@ from services.adapters.local.clock import SystemClock
 from services.adapters.local.links import LinkSigner
 from services.adapters.local.objects import FileObjectStore
 from services.domain.engine import AnswerState, EngineAnswer
-from tests.models.serving.test_pool import until
 from tests.models.serving.test_process import Container
+from tests.waiting import until
 
 COMMAND = (sys.executable, "-m", "models.serving", "serve", "--host", "127.0.0.1", "--port", "0")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -17,6 +16,7 @@ from services.domain.engine import AnswerState, EngineAnswer, EngineKind, Engine
 from services.domain.errors import EngineFailed, Unavailable
 from services.domain.ids import new_id
 from tests.models.serving.conftest import SystemClock
+from tests.waiting import until
 
 
 class ScriptedWorker:
@@ -97,13 +97,6 @@ def started() -> Iterator[Callable[..., WorkerPool]]:
     yield make
     for pool in pools:
         pool.close()
-
-
-def until(condition: Callable[[], bool], timeout_s: float = 10.0) -> None:
-    give_up_at = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < give_up_at, "waited in vain"
-        time.sleep(0.01)
 
 
 def test_nothing_is_admitted_before_a_worker_is_loaded(started) -> None:

@@ -17,7 +17,8 @@ from services.domain.engine import AnswerState, EngineAnswer, EngineRequest, Fai
 from services.domain.errors import EngineFailed, Unavailable
 from services.domain.wire import encode
 from tests.models.serving.conftest import SystemClock
-from tests.models.serving.test_pool import ScriptedWorker, a_request, answer_of, until
+from tests.models.serving.test_pool import ScriptedWorker, a_request, answer_of
+from tests.waiting import until
 
 
 class MemoryQueue:

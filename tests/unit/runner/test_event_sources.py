@@ -6,7 +6,7 @@ import json
 import queue
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,17 +30,11 @@ from spokesmodel.event_sources import (
     invoke_with_records,
 )
 from tests.fakes.world import OTHER_TENANT, World
+from tests.waiting import until
 
 
 def context() -> FunctionContext:
     return FunctionContext(function_name="F", aws_request_id="r", timeout_s=30, started_at=time.monotonic())
-
-
-def wait_until(condition: Callable[[], object], timeout_s: float = 10.0) -> None:
-    give_up_at = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < give_up_at, "waited in vain"
-        time.sleep(0.005)
 
 
 def test_function_gets_an_sqs_event_that_powertools_reads() -> None:
@@ -108,9 +102,9 @@ def test_bell_wakes_a_source_that_sleeps() -> None:
     bell = Bell()
     source = Counting(bell)
     source.start()
-    wait_until(lambda: source.num_looks == 1)
+    until(lambda: source.num_looks == 1)
     bell.ring()
-    wait_until(lambda: source.num_looks == 2)
+    until(lambda: source.num_looks == 2)
     source.tell_to_stop()
     bell.ring()
     source.join(5)
@@ -120,7 +114,7 @@ def test_source_survives_what_its_work_raises() -> None:
     bell = Bell()
     source = Counting(bell, fail_first=True)
     source.start()
-    wait_until(lambda: source.num_looks >= 2)
+    until(lambda: source.num_looks >= 2)
     source.tell_to_stop()
     bell.ring()
     source.join(5)
