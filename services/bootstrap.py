@@ -21,8 +21,10 @@ from services.ports.idempotency import IdempotencyStore
 from services.ports.jobs import JobStore
 from services.ports.language_model import LanguageModel
 from services.ports.managed_speech import ManagedSpeech
+from services.ports.models import ModelCatalogue
 from services.ports.notices import NoticeReader
 from services.ports.objects import ObjectStore
+from services.ports.products import ProductStore
 from services.ports.rates import RateLimiter
 from services.ports.step_queue import StepQueue
 from services.ports.tenants import TenantStore
@@ -55,6 +57,8 @@ class Services:
     uploads: UploadStore
     avatars: AvatarCatalogue
     voices: VoiceCatalogue
+    models: ModelCatalogue
+    products: ProductStore
     tenants: TenantStore
     usage: UsageStore
     idempotency: IdempotencyStore

@@ -1,4 +1,4 @@
-"""What a new state folder gets: the built-in presenters, a tenant, and its API key."""
+"""What a new state folder gets: the built-in presenters and models, a tenant, and its API key."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Final
 
 from models import weights
+from services.adapters.built_in_models import built_in_models
 from services.bootstrap import Services
 from services.domain.errors import NotFound
-from services.domain.object_key import ObjectKey, Retention
+from services.domain.object_key import SHARED, ObjectKey, Retention
 from services.ports.catalogue import Avatar
 from services.usecases.manage_keys import create_tenant, issue_key, serves, sha256_of
-
-SHARED: Final = "shared"  # stands for the tenant in keys of what everyone sees
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +64,14 @@ def install_avatars(services: Services) -> None:
                     licence=f"{file.licence} ({file.source})",
                 )
             )
+
+
+def install_models(services: Services) -> None:
+    """Put the pictures of the built-in models that are here into the store, once; the catalogue itself is data."""
+    for built_in in built_in_models():
+        key = ObjectKey.parse(built_in.model.object_key)
+        if weights.is_present(built_in.picture) and not services.objects.exists(key):
+            services.objects.put_file(key, weights.path(built_in.picture), media_type=built_in.model.media_type)
 
 
 def first_key(services: Services, path: Path) -> tuple[str, bool]:

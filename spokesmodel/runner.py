@@ -33,7 +33,7 @@ from spokesmodel.bell import Bells, RingingBatchStore, RingingEngine, RingingJob
 from spokesmodel.bindings import bind
 from spokesmodel.endpoints import Endpoint, Heartbeats
 from spokesmodel.event_sources import EngineFeed, Source
-from spokesmodel.first_start import first_key, install_avatars
+from spokesmodel.first_start import first_key, install_avatars, install_models
 from spokesmodel.internal import InternalApp
 from spokesmodel.state_folder import API_KEY_FILE, WORKERS_LOG, StateFolder
 
@@ -130,6 +130,7 @@ class LocalSystem:
         self.is_open = folder.is_open
         self._clean_up()
         install_avatars(self.services)
+        install_models(self.services)
         self.api_key, self.is_new = first_key(self.services, folder.path / API_KEY_FILE)
 
         self._serve_with(self.services)

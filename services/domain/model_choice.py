@@ -67,6 +67,29 @@ class ModelSpecification:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogueModel:
+    """A built-in model, seen by everyone; its picture is licensed for this use.
+
+    Attributes:
+        object_key: Its picture, under ``catalogue/shared/``.
+        skin_tone: The nearest of the Monk scale.
+        licence: Licence and source of the picture.
+    """
+
+    id: str
+    name: str
+    object_key: str
+    media_type: str
+    licence: str
+    age: AgeBand
+    gender: Presentation
+    skin_tone: int
+    body: BodyType
+    pose: Pose
+    scene: Scene
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelChoice:
     """The person in the picture; exactly one of the first four is set.
 

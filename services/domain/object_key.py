@@ -12,6 +12,9 @@ from services.domain.errors import InvalidRequest
 _SEGMENT: Final = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,119}$")
 
 
+SHARED: Final = "shared"  # stands for the tenant in keys of what everyone sees; tenants' ids begin with `tenant_`
+
+
 class Retention(StrEnum):
     """How long a class of objects is kept; a bucket's lifecycle rules follow it."""
 

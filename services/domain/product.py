@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from services.domain.errors import NotFound
+
 
 class ProductKind(StrEnum):
     """Also the kind of the product's id: ``wig_...``, ``garment_...``."""
@@ -145,3 +147,10 @@ class ProductRef:
     photo: PhotoSource | None = None
     consent_id: str | None = None
     synthetic: bool = False
+
+
+def product_not_found(product_id: str) -> NotFound:
+    """The error for a product that is not there, named by what its id says it is."""
+    if product_id.startswith(f"{ProductKind.GARMENT}_"):
+        return NotFound(f"There is no garment {product_id}.", code="garment_not_found")
+    return NotFound(f"There is no wig {product_id}.", code="wig_not_found")

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from services.adapters.built_in_models import BuiltInModelCatalogue
 from services.bootstrap import Services, bootstrap
 from services.domain import wire
 from services.domain.engine import AnswerState, EngineAnswer, EngineKind, EngineRequest, Failure, Output
@@ -35,6 +36,7 @@ from tests.fakes.idempotency import FakeIdempotencyStore
 from tests.fakes.jobs import FakeJobStore
 from tests.fakes.notices import FakeNotices
 from tests.fakes.objects import FakeObjectStore
+from tests.fakes.products import FakeProductStore
 from tests.fakes.rates import FakeRateLimiter
 from tests.fakes.step_queue import FakeStepQueue
 from tests.fakes.tenants import FakeTenantStore
@@ -83,6 +85,8 @@ class World:
         self.uploads = FakeUploadStore()
         self.avatars = FakeAvatarCatalogue()
         self.voices = FakeVoiceCatalogue()
+        self.models = BuiltInModelCatalogue()
+        self.products = FakeProductStore()
         self.tenants = FakeTenantStore(make_tenant(), make_tenant(OTHER_TENANT))
         self.usage = FakeUsageStore()
         self.deliveries = FakeDeliveryLog()
@@ -103,6 +107,8 @@ class World:
             uploads=self.uploads,
             avatars=self.avatars,
             voices=self.voices,
+            models=self.models,
+            products=self.products,
             tenants=self.tenants,
             usage=self.usage,
             idempotency=FakeIdempotencyStore(self.clock),

@@ -20,11 +20,13 @@ from services.adapters.aws.jobs import DynamoJobStore
 from services.adapters.aws.notices import SageMakerNotices
 from services.adapters.aws.objects import S3ObjectStore
 from services.adapters.aws.polly import POLLY_VOICES, PollySpeech
+from services.adapters.aws.products import DynamoProductStore
 from services.adapters.aws.rates import DynamoRateLimiter
 from services.adapters.aws.step_queue import SqsStepQueue, queue_urls
 from services.adapters.aws.tenants import DynamoTenantStore
 from services.adapters.aws.uploads import DynamoUploadStore
 from services.adapters.aws.usage import DynamoUsageStore
+from services.adapters.built_in_models import BuiltInModelCatalogue
 from services.adapters.http.fetcher import HttpFetcher
 from services.adapters.local.clock import SystemClock
 from services.adapters.local.voices import LOCAL_VOICES, LocalVoiceCatalogue
@@ -81,6 +83,8 @@ def adapters(settings: Settings, parts: Mapping[str, Any]) -> Mapping[str, Calla
         "uploads": lambda: DynamoUploadStore(clients, table_prefix=prefix, kept=kept),
         "avatars": lambda: DynamoAvatarCatalogue(clients, table_prefix=prefix),
         "voices": lambda: _voices(settings),
+        "models": BuiltInModelCatalogue,
+        "products": lambda: DynamoProductStore(clients, table_prefix=prefix),
         "language_model": lambda: _language_model(settings, clients),
         "managed_speech": lambda: PollySpeech(clients) if settings.polly else None,
         "tenants": lambda: DynamoTenantStore(clients, table_prefix=prefix),

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from services.adapters.built_in_models import BuiltInModelCatalogue
 from services.adapters.http.fetcher import HttpFetcher
 from services.adapters.local.audit import SqliteAuditLog
 from services.adapters.local.avatars import SqliteAvatarCatalogue
@@ -22,6 +23,7 @@ from services.adapters.local.jobs import SqliteJobStore
 from services.adapters.local.links import LinkSigner
 from services.adapters.local.notices import PlainNotices
 from services.adapters.local.objects import FileObjectStore
+from services.adapters.local.products import SqliteProductStore
 from services.adapters.local.rates import MemoryRateLimiter
 from services.adapters.local.step_queue import NoStepQueue
 from services.adapters.local.tenants import SqliteTenantStore
@@ -61,6 +63,8 @@ def adapters(settings: Settings, parts: Mapping[str, Any]) -> Mapping[str, Calla
         "uploads": lambda: SqliteUploadStore(state / "uploads.sqlite"),
         "avatars": lambda: SqliteAvatarCatalogue(state / "avatars.sqlite"),
         "voices": LocalVoiceCatalogue,
+        "models": BuiltInModelCatalogue,
+        "products": lambda: SqliteProductStore(state / "products.sqlite"),
         "tenants": lambda: SqliteTenantStore(state / "tenants.sqlite"),
         "usage": lambda: SqliteUsageStore(state / "usage.sqlite"),
         "idempotency": lambda: SqliteIdempotencyStore(state / "idempotency.sqlite", clock=parts["clock"]),
