@@ -28,6 +28,7 @@ _TABLE_OPERATIONS: Final = ("get_item", "put_item", "update_item", "delete_item"
 _ACTIONS: Final = {
     **{name: (f"dynamodb:{''.join(map(str.capitalize, name.split('_')))}",) for name in _TABLE_OPERATIONS},
     "batch_write_item": ("dynamodb:BatchWriteItem",),
+    "transact_write_items": ("dynamodb:PutItem",),  # asked of each write in it, and all of ours put
     "get_object": ("s3:GetObject", "s3:ListBucket"),  # who may not list hears "denied" of what is absent
     "head_object": ("s3:GetObject", "s3:ListBucket"),
     "put_object": ("s3:PutObject",),

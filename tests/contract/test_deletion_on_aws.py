@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from services.bootstrap import Services, bootstrap
+from services.domain.allowance import Allowance
 from services.domain.batch import Batch, BatchRow, RowState
 from services.domain.consent import Consent, Likeness
 from services.domain.engine import EngineKind
@@ -103,12 +104,13 @@ def fill(services: Services) -> str:
         ]
     )
     submit_noop(
-        {"duration_s": 0.0},
+        {"duration_s": 1.0},
         job_id=owners["job"],
         tenant_id=tenant_id,
         jobs=services.jobs,
         clock=services.clock,
         settings=services.settings,
+        allowance=Allowance(output_s=10.0, used_s=0.0, at=now),
     )
     store(Retention.RESULT, owners["job"])
     for owner in ("job", "batch"):

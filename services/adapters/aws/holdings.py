@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from services.adapters.aws.clients import Clients
 from services.adapters.aws.items import Item
 from services.adapters.aws.job_items import job_of
 from services.adapters.aws.table import ConditionFailed, Put, Table, TransactionFailed
@@ -26,13 +27,13 @@ class HeldJobs:
     """Writes jobs that hold something.
 
     Args:
-        table: That of the jobs: one stream, one backup, and no further right for whoever writes jobs. The items have
+        name: That of the jobs' table: one stream, one backup, and no further right for whoever writes jobs. The items have
             no ``step``, so that the stream's filter leaves them out, and are in no index.
         item_of: The item of a job.
     """
 
-    def __init__(self, table: Table, *, item_of: Callable[[Job], Item]) -> None:
-        self._table = table
+    def __init__(self, clients: Clients, *, name: str, item_of: Callable[[Job], Item]) -> None:
+        self._table = Table(clients, name)
         self._item_of = item_of
 
     def of(self, tenant_id: str) -> Holdings:

@@ -47,7 +47,7 @@ class DynamoJobStore:
         self._clock = clock
         self._retention = timedelta(days=retention_days)
         self._started: dict[str, datetime] = {}
-        self._held = HeldJobs(self._table, item_of=self._item_of)
+        self._held = HeldJobs(clients, name=f"{table_prefix}jobs", item_of=self._item_of)
 
     def add(self, job: Job, *, allowance: Allowance | None = None) -> None:
         self._note_turn(job)
