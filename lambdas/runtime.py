@@ -213,8 +213,15 @@ def _where(row: Job | Batch) -> dict[str, Any]:
 
 def log_submitted(job: Job) -> None:
     """A line for a job that was accepted; the outbox counts it."""
-    ids = {"job_id": job.id, "tenant_id": job.tenant_id, "attempt": job.attempt}
-    logger.info("job accepted", kind=job.kind, state=job.state, stage="submit", **ids)
+    logger.info(
+        "job accepted",
+        job_id=job.id,
+        tenant_id=job.tenant_id,
+        attempt=job.attempt,
+        stage="submit",
+        kind=job.kind,
+        state=job.state,
+    )
 
 
 def log_failure(message: str, error: Exception) -> None:

@@ -32,7 +32,7 @@ class _Event(APIGatewayProxyEventV2):
     """An event whose headers, asked for by each step of a request, are put together once."""
 
     @cached_property
-    def headers(self) -> dict[str, str]:  # type: ignore[override]
+    def headers(self) -> dict[str, str]:
         return super().headers
 
 

@@ -16,10 +16,9 @@ from services.ports.batches import BatchStore
 from services.ports.objects import ObjectStore
 from services.usecases.batch_file import UnusableFile
 from services.usecases.batch_objects import REPORT_CSV, REPORT_JSON, answer_key
+from services.usecases.table_form import delimiter_about
 
 COLUMNS: Final = ("row", "id", "column", "code", "reason")
-
-
 _CHUNK: Final = 200
 
 
@@ -33,7 +32,7 @@ def write_report(
     objects: ObjectStore,
 ) -> None:
     """Write the report on all rows that are stored, in order, and on the file itself when it is refused."""
-    with BatchReport() as report:
+    with BatchReport(delimiter=delimiter_about(batch, objects=objects)) as report:
         after = 0
         while num_invalid and (rows := batches.rows(batch.id, state=RowState.INVALID, after=after, limit=_CHUNK)):
             for row in rows:
@@ -50,7 +49,8 @@ def write_report(
 class BatchReport:
     """Takes faults in order of rows, in memory of one row, and ``store`` writes both objects."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, delimiter: str) -> None:
+        self._delimiter = delimiter
         self._stack = ExitStack()
         self.num_faults = 0
 
@@ -60,7 +60,7 @@ class BatchReport:
         # Spreadsheets take a file without a byte order mark for their own code page.
         self._csv = self._stack.enter_context(self._csv_path.open("w", encoding="utf-8-sig", newline=""))
         self._json = self._stack.enter_context(self._json_path.open("w", encoding="utf-8"))
-        self._writer = csv.writer(self._csv)
+        self._writer = csv.writer(self._csv, delimiter=self._delimiter)
         self._writer.writerow(COLUMNS)
         self._json.write('{"faults":[')
         return self

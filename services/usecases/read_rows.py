@@ -16,14 +16,10 @@ from typing import Any, Final, TextIO
 from services.domain.batch import RowFault
 from services.usecases.batch_file import JSONL, MAX_RECORD, RawRow, UnusableFile
 from services.usecases.read_table import CheckHeader, read_table
+from services.usecases.table_form import encoding_of
 
 _MAX_DEPTH: Final = 20
 _MAX_BLANKS: Final = 1 << 20  # on end: as many as a spreadsheet has rows
-_BOMS: Final = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
 _OTHER_FILES: Final = (
     (b"PK\x03\x04", "a zip file, as .xlsx and .ods are; save the sheet as CSV"),
     (b"\xd0\xcf\x11\xe0", "an .xls file; save the sheet as CSV"),
@@ -37,7 +33,7 @@ class _Refused(ValueError):
 
 
 def read_rows(path: Path, media_type: str, *, max_row_bytes: int, check_header: CheckHeader) -> Iterator[RawRow]:
-    """The rows of the file at ``path``; blank rows at its end are none.
+    """The rows of the file at ``path``, by their place in it; blank ones are none.
 
     Args:
         check_header: What is wrong with a CSV's column names.
@@ -49,7 +45,7 @@ def read_rows(path: Path, media_type: str, *, max_row_bytes: int, check_header: 
     with _open(path) as file:
         try:
             rows = _jsonl(file) if media_type == JSONL else read_table(file, check_header)
-            yield from _without_trailing_blanks(rows, max_row_bytes)
+            yield from _without_blanks(rows, max_row_bytes)
         except UnicodeDecodeError as error:
             raise UnusableFile(
                 f"The file is not {error.encoding} throughout: {error.reason}.", code="not_utf8"
@@ -66,7 +62,7 @@ def _open(path: Path) -> TextIO:
             raise UnusableFile(f"The file is {what}.", code="unsupported_media")
     if start.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         raise UnusableFile("The file is UTF-32; save it as UTF-8.", code="not_utf8")
-    encoding = next((name for bom, name in _BOMS if start.startswith(bom)), "utf-8")
+    encoding = encoding_of(start)
     if encoding.startswith("utf-8") and b"\0" in start:
         raise UnusableFile(
             "The file has zero bytes: it is no text, or UTF-16 without a byte order mark; save it as UTF-8.",
@@ -77,16 +73,13 @@ def _open(path: Path) -> TextIO:
     return path.open(encoding=encoding, errors=errors, newline="")
 
 
-def _without_trailing_blanks(rows: Iterable[tuple[int, RawRow | None]], max_row_bytes: int) -> Iterator[RawRow]:
-    """The rows with blank ones told as faults, except at the end, where spreadsheets leave them."""
+def _without_blanks(rows: Iterable[tuple[int, RawRow | None]], max_row_bytes: int) -> Iterator[RawRow]:
     last = 0  # the row that was not blank
     for number, row in rows:
         if row is None:
             if number - last > _MAX_BLANKS:
                 raise UnusableFile(f"The file has more than {_MAX_BLANKS} empty rows on end.", code="too_many_rows")
             continue
-        for blank in range(last + 1, number):
-            yield RawRow(number=blank, faults=(RowFault(column=None, code="empty_row", detail="The row is empty."),))
         last = number
         yield _checked(row, max_row_bytes)
 

@@ -8,6 +8,7 @@ from typing import Final, TextIO
 
 from services.domain.batch import RowFault
 from services.usecases.batch_file import MAX_COLUMNS, MAX_RECORD, RawRow, UnusableFile
+from services.usecases.table_form import delimiter_of, tells_delimiter
 
 CheckHeader = Callable[[list[str]], tuple[RowFault, ...]]
 
@@ -54,10 +55,9 @@ def read_table(file: TextIO, check_header: CheckHeader) -> Iterator[tuple[int, R
 def _delimiter(file: TextIO) -> str:
     """What stands between the header's cells; the file is left where the header begins."""
     first = file.readline()
-    if first.lower().startswith("sep=") and len(first.strip()) == 5:  # as spreadsheets tell it to each other
-        return first[4]
-    file.seek(0)
-    return max(",;\t", key=first.count)
+    if not tells_delimiter(first):
+        file.seek(0)
+    return delimiter_of(first)
 
 
 def _header(reader: Iterator[list[str]], check: CheckHeader) -> list[str]:

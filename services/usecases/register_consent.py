@@ -113,8 +113,14 @@ def check_subject(subject: str) -> str:
     for character in plain:
         if unicodedata.category(character)[0] not in "LMN" and character not in _IN_SUBJECTS:
             raise InvalidRequest(
-                f"A subject has letters, digits, spaces and {_IN_SUBJECTS.strip()}; U+{ord(character):04X} is none.",
+                f"A subject cannot have {_shown(character)}; it can have letters, digits, spaces and "
+                f"{_IN_SUBJECTS.strip()}, which an address can carry.",
                 code="malformed_subject",
                 param="subject",
             )
     return plain
+
+
+def _shown(character: str) -> str:
+    code = f"U+{ord(character):04X}"
+    return f"{character} ({code})" if character.isprintable() else code

@@ -20,6 +20,7 @@ from services.ports.jobs import JobStore
 from services.ports.objects import ObjectStore
 from services.settings import Settings
 from services.usecases.batch_objects import answer_key
+from services.usecases.table_form import delimiter_about
 from services.usecases.view_batch import view_row
 from services.usecases.view_job import view_job
 
@@ -67,7 +68,7 @@ def tabulate_results(
     lifetime_s = settings.link_lifetime_s
     expires_at = clock.now() + timedelta(seconds=lifetime_s)
     text = io.StringIO(newline="")
-    writer = csv.writer(text)
+    writer = csv.writer(text, delimiter=delimiter_about(batch, objects=objects) if form is ResultFormat.CSV else ",")
     if form is ResultFormat.CSV and after == 0:
         # Spreadsheets take a file without a byte order mark for their own code page.
         text.write("\ufeff")

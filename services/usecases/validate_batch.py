@@ -111,8 +111,8 @@ def _rows(
         raw_rows = read_rows(
             path, batch.media_type, max_row_bytes=settings.max_request_bytes, check_header=creation.header_faults
         )
-        for raw in raw_rows:
-            if raw.number > settings.max_batch_rows:
+        for num_rows, raw in enumerate(raw_rows, 1):
+            if num_rows > settings.max_batch_rows:
                 detail = f"The file has more than {settings.max_batch_rows} rows; split it."
                 raise UnusableFile(detail, code="too_many_rows")
             external_id, id_faults = external_id_of(raw, number_by_id)

@@ -241,6 +241,7 @@ def _to_the_end(
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """The rows' results and the batch, once it has ended."""
     from spokesmodel.cli.batch.follow import follow, save_results
+    from spokesmodel.cli.batch.prepare import table_delimiter
 
     try:
         batch = follow(client, batch["id"], on_progress)
@@ -253,7 +254,7 @@ def _to_the_end(
         raise error_of_failure(batch["failure"])
     if batch["dry_run"] or batch["state"] == "failed":
         return list(client.items(f"/v1/batches/{batch['id']}/rows", state="invalid", limit="100")), batch
-    return save_results(client, batch, folder, on_progress), batch
+    return save_results(client, batch, folder, on_progress, delimiter=table_delimiter(name)), batch
 
 
 def _refuse(faults: list[dict[str, Any]], *, as_json: bool) -> None:

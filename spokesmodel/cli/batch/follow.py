@@ -68,7 +68,7 @@ def progress_of(batch: Mapping[str, Any]) -> tuple[str, float]:
 
 
 def save_results(
-    client: Client, batch: Mapping[str, Any], out: Path, on_progress: Callable[[str, float], None]
+    client: Client, batch: Mapping[str, Any], out: Path, on_progress: Callable[[str, float], None], *, delimiter: str
 ) -> list[Values]:
     """Every row's result; its files and a table of all are in ``out`` then, and a row has ``files`` by role.
 
@@ -85,7 +85,7 @@ def save_results(
     for number, row in enumerate(with_files):
         on_progress("fetching", number / len(with_files))
         row["files"] = _fetch(client, row, beside(out / f"{names[row['row']]}.mp4"), out)
-    _write_table(rows, out / RESULTS)
+    _write_table(rows, out / RESULTS, delimiter)
     return rows
 
 
@@ -103,7 +103,7 @@ def _results(client: Client, batch_id: str) -> Iterator[Values]:
             cursor, is_first = part["next_cursor"] or "", False
 
 
-def _write_table(rows: list[Values], path: Path) -> None:
+def _write_table(rows: list[Values], path: Path, delimiter: str) -> None:
     """The server's table with the files that are here in place of links, which expire; in place in one step."""
     from services.domain.cell import shown_cell
     from spokesmodel.client import part_of
@@ -113,7 +113,7 @@ def _write_table(rows: list[Values], path: Path) -> None:
     try:
         # Spreadsheets take a file without a byte order mark for their own code page.
         with part.open("x", encoding="utf-8-sig", newline="") as file:
-            writer = csv.writer(file)
+            writer = csv.writer(file, delimiter=delimiter)
             writer.writerow(["row", "id", "state", "job_id", "column", "code", "reason", *roles, "facts"])
             for row in rows:
                 faults = faults_of([row], {})

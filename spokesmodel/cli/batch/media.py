@@ -129,17 +129,21 @@ def with_uploads(values: Mapping[str, Any], media: Media) -> dict[str, Any]:
     return replaced
 
 
-def table_of(rows: list[RawRow], columns: list[str], media: Media) -> bytes:
+def table_of(rows: list[RawRow], columns: list[str], media: Media, *, delimiter: str) -> bytes:
     """The CSV to send in place of one whose columns name files; rows keep their numbers."""
     text = io.StringIO(newline="")
-    writer = csv.writer(text)
+    writer = csv.writer(text, delimiter=delimiter)
     writer.writerow([_sent_as(name) if names_files(name) else name for name in columns])
+    last = 0
     for row in rows:
+        writer.writerows([""] * len(columns) for _ in range(last + 1, row.number))  # the blank ones
+        last = row.number
         cells = with_uploads(row.values, media)
         writer.writerow([cells.get(_sent_as(name) if names_files(name) else name, "") for name in columns])
     return text.getvalue().encode()
 
 
 def lines_of(rows: list[RawRow], media: Media) -> bytes:
-    """The JSONL to send in place of one whose rows name files."""
-    return b"".join(json.dumps(with_uploads(row.values, media), ensure_ascii=False).encode() + b"\n" for row in rows)
+    """The JSONL to send in place of one whose rows name files; rows keep their numbers."""
+    lines = {row.number: json.dumps(with_uploads(row.values, media), ensure_ascii=False).encode() for row in rows}
+    return b"".join(lines.get(number, b"") + b"\n" for number in range(1, max(lines, default=0) + 1))

@@ -60,9 +60,23 @@ class Prepared:
             path = Path(folder) / self.file.name
             is_lines = self.media_type == JSONL
             path.write_bytes(
-                lines_of(self.rows, self.media) if is_lines else table_of(self.rows, self.columns, self.media)
+                lines_of(self.rows, self.media)
+                if is_lines
+                else table_of(self.rows, self.columns, self.media, delimiter=table_delimiter(str(self.file)))
             )
             yield path
+
+
+def table_delimiter(name: str) -> str:
+    """What stands between the cells of the CSV called ``name``; a comma where it is none, or a batch's id."""
+    from services.usecases.table_form import HEADER_BYTES, delimiter_in
+
+    path = Path(name)
+    try:
+        with path.open("rb") as file:
+            return delimiter_in(file.read(HEADER_BYTES)) if path.suffix.lower() in _TABLES else ","
+    except OSError:
+        return ","
 
 
 def prepare(file: Path, defaults: Mapping[str, Any]) -> Prepared:

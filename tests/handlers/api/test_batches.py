@@ -96,6 +96,19 @@ def test_file_becomes_jobs_and_a_table_of_results_with_the_bad_row_by_row_and_co
     assert (job["state"], job["batch_id"]) == ("succeeded", created["id"])
 
 
+def test_tables_about_a_batch_have_the_delimiter_of_its_own(world, api, sqs, created):
+    upload_id = world.upload(CSV, TABLE.replace(",", ";").encode())
+    created = api.post("/v1/batches", {"upload_id": upload_id, "defaults": DEFAULTS, "dry_run": True}).body
+    serve(world, sqs, created["id"])
+    part = api.get(f"/v1/batches/{created['id']}/results?format=csv").body
+    report = api.get(f"/v1/batches/{created['id']}").body["report"]
+    for url, header in (
+        (part["url"], b"row;id;state;job_id;column;code;reason;"),
+        (report["csv_url"], b"row;id;column;code;reason"),
+    ):
+        assert stored(world, url).removeprefix(b"\xef\xbb\xbf").startswith(header)
+
+
 def test_rows_within_the_request_are_checked_as_requests_are(world, api, sqs, video):
     bad = {**video, "frame": {"fps": 24}, "nonesuch": 1, "id": "bad"}
     body = {"rows": [{**video, "id": "good"}, bad]}

@@ -137,6 +137,16 @@ def test_odd_consent_is_refused(world, api, changes, status, code, param):
 
 
 @pytest.mark.parametrize(
+    ("subject", "told"), [("a/b", "cannot have / (U+002F)"), ("100%", "cannot have % (U+0025)"), ("a\x00", " U+0000;")]
+)
+def test_subject_is_refused_with_the_character_that_no_address_carries(world, api, subject, told):
+    detail = api.post("/v1/consents", order(world, subject=subject)).body["detail"]
+    assert told in detail
+    assert "an address" in detail
+    assert detail.isprintable()
+
+
+@pytest.mark.parametrize(
     ("media_type", "data", "code"),
     [
         ("application/pdf", None, "upload_incomplete"),

@@ -86,8 +86,6 @@ def test_defaults_lie_under_each_row(world):
         ("x,1,nonesuch", "fault", "invalid_request"),
         ("x,1", None, "wrong_number_of_cells"),
         ("x,1,none,more", None, "wrong_number_of_cells"),
-        ("", None, "empty_row"),
-        (",,", None, "empty_row"),
         ('"x" y,1,none', "id", "broken_quotes"),
         ('x,1,"none"none', "fault", "broken_quotes"),
         ("x" * 201 + ",1,none", "id", "out_of_range"),
@@ -100,6 +98,25 @@ def test_fault_is_told_by_row_and_column_and_the_other_rows_run(world, row, colu
     assert world.report(batch) == [(2, column, code)]
     assert ended.counts == {"succeeded": 2, "invalid": 1}
     assert world.states(batch) == ["succeeded", "invalid", "succeeded"]
+
+
+@pytest.mark.parametrize("blank", ["", ",,", " , ,\t"])
+def test_blank_rows_of_a_table_are_passed_over_and_the_others_keep_their_number(world, blank):
+    batch = world.submit_file(f"id,duration_s,fault\na,1,none\n{blank}\n{blank}\nb,x,none\nc,1,none\n")
+    ended = world.run_to_end(batch)
+    assert world.report(batch) == [(4, "duration_s", "invalid_request")]
+    assert [(row.number, row.state) for row in world.rows(batch)] == [
+        (1, "succeeded"),
+        (4, "invalid"),
+        (5, "succeeded"),
+    ]
+    assert ended.counts == {"succeeded": 2, "invalid": 1}
+
+
+def test_blank_lines_of_jsonl_are_passed_over_and_the_others_keep_their_number(world):
+    batch = world.submit_file('\n{"duration_s": 1}\n \n\n{"duration_s": 2}\n', media_type=JSONL)
+    assert world.run_to_end(batch).counts == {"succeeded": 2}
+    assert [row.number for row in world.rows(batch)] == [2, 5]
 
 
 def test_bytes_that_are_no_utf_8_are_told_by_row_and_column(world):
@@ -134,7 +151,6 @@ def test_every_fault_of_a_row_is_told(world):
         ('{"id": "\\ud800"}', "id", "not_utf8"),
         ("[" * 100_000, None, "malformed_json"),
         ('{"duration_s": ' + "[" * 900 + "]" * 900 + "}", None, "malformed_json"),
-        ("", None, "empty_row"),
         ('{"id": "' + "x" * 300_000 + '"}', None, "row_too_large"),
     ],
 )
@@ -190,6 +206,8 @@ def test_unknown_columns_are_told_with_what_was_meant(world):
 def test_rows_beyond_the_limit_refuse_the_file():
     world = make_world(max_batch_rows=3)
     batch = world.submit_file("duration_s\n1\n1\n1\n")
+    assert world.run_to_end(batch).counts == {"succeeded": 3}
+    batch = world.submit_file("duration_s\n1\n\n1\n\n1\n")  # blank ones are no rows
     assert world.run_to_end(batch).counts == {"succeeded": 3}
     batch = world.submit_file("duration_s\n1\n1\n1\n1\n")
     ended = world.run_to_end(batch)

@@ -23,7 +23,7 @@ from spokesmodel.cli.batch.follow import (
     summary_of,
 )
 from spokesmodel.cli.batch.memo import Memo, known_batch, read_memo, write_memo
-from spokesmodel.cli.batch.prepare import prepare, read_defaults, send
+from spokesmodel.cli.batch.prepare import prepare, read_defaults, send, table_delimiter
 from spokesmodel.client import Client
 
 MEMO = Memo(batch_id="batch_1", sha256="ab", out="/o", state_dir="/s", server=None, renamed={"a.upload_id": "a.file"})
@@ -81,6 +81,24 @@ def test_each_content_is_sent_once_and_its_upload_takes_its_place(tmp_path):
     assert client.posted == [{"kind": "video", "upload_id": "upload_4", "defaults": {"background": background}}]
 
 
+def test_table_that_is_sent_in_place_of_another_has_its_delimiter_and_blank_rows(tmp_path):
+    (tmp_path / "a.jpg").write_bytes(b"one")
+    file = tmp_path / "t.csv"
+    file.write_text("id;presenter.file\nx;a.jpg\n;\n\ny;a.jpg\n")
+    assert sent_of(file).sent[-1][1].decode().splitlines() == [
+        "id;presenter.upload_id", "x;upload_1", ";", ";", "y;upload_1",
+    ]  # fmt: skip
+
+
+def test_lines_that_are_sent_in_place_of_others_keep_blank_ones(tmp_path):
+    (tmp_path / "a.jpg").write_bytes(b"one")
+    file = tmp_path / "t.jsonl"
+    line = json.dumps({"presenter": {"file": "a.jpg"}})
+    file.write_text(f"{line}\n\n{line}\n")
+    sent = json.dumps({"presenter": {"upload_id": "upload_1"}})
+    assert sent_of(file).sent[-1][1].decode() == f"{sent}\n\n{sent}\n"
+
+
 def test_server_that_was_asked_too_often_is_asked_again(tmp_path, monkeypatch):
     (tmp_path / "a.jpg").write_bytes(b"one")
     file = tmp_path / "t.csv"
@@ -129,6 +147,25 @@ def test_missing_files_and_unreadable_rows_are_told_by_row_and_column(tmp_path):
         (1, "presenter.file", "file_not_found"),
         (2, None, "wrong_number_of_cells"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "delimiter"),
+    [
+        ("t.csv", b"a;b,c;d\n", ";"),
+        ("t.csv", "\ufeffa\tb\n".encode("utf-16-le"), "\t"),
+        ("t.csv", b"sep=\t\na,b\n", "\t"),
+        ("t.csv", b"", ","),
+        ("t.jsonl", b'{"a": ";;;"}', ","),
+    ],
+)
+def test_results_have_the_delimiter_of_the_table(tmp_path, name, data, delimiter):
+    (tmp_path / name).write_bytes(data)
+    assert table_delimiter(str(tmp_path / name)) == delimiter
+
+
+def test_results_of_a_batch_by_its_id_have_commas():
+    assert table_delimiter("batch_01JDV3M0Q8T2A4B6C8D0E2F4G6") == ","
 
 
 @pytest.mark.parametrize(("name", "code"), [("t.xlsx", "unsupported_media_type"), ("gone.csv", "file_not_found")])
@@ -234,12 +271,12 @@ def test_files_that_are_there_already_are_not_fetched_again(tmp_path):
 
     server = Server()
     for _ in range(2):
-        rows = save_results(server, {"id": "b"}, tmp_path / "out", lambda stage, fraction: None)  # type: ignore[arg-type]
+        rows = save_results(server, {"id": "b"}, tmp_path / "out", lambda stage, fraction: None, delimiter=";")  # type: ignore[arg-type]
     assert server.downloads == ["table", "u/video.mp4", "table"]
     assert rows[0]["files"] == {"video": str(tmp_path / "out" / "x.mp4")}
     table = (tmp_path / "out" / "results.csv").read_text(encoding="utf-8-sig").splitlines()
-    assert table[0] == "row,id,state,job_id,column,code,reason,video,facts"
-    assert table[1].startswith("1,x,succeeded,j,,,,x.mp4,")
+    assert table[0] == "row;id;state;job_id;column;code;reason;video;facts"
+    assert table[1].startswith("1;x;succeeded;j;;;;x.mp4;")
 
 
 class Meeting(Client):
@@ -271,7 +308,7 @@ def test_two_commands_fetch_into_one_folder_and_neither_is_in_the_others_way(tmp
 
     def fetch(_: int) -> list[dict[str, Any]]:
         with Meeting(barrier, row) as client:
-            return save_results(client, {"id": "b"}, tmp_path / "out", lambda stage, fraction: None)
+            return save_results(client, {"id": "b"}, tmp_path / "out", lambda stage, fraction: None, delimiter=",")
 
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.map(fetch, range(2))
