@@ -13,11 +13,12 @@ import pytest
 
 from lambdas import runtime
 from models.serving.engine import InferenceEngine
+from models.serving.events import NoEvents
 from models.serving.tasks.noop import NoopTask
 from services.adapters.aws.engine_sagemaker import SageMakerEngine
 from services.adapters.aws.notices import SageMakerNotices
 from services.domain import wire
-from services.domain.engine import EngineEvent, EngineKind, EngineRequest
+from services.domain.engine import EngineKind, EngineRequest
 from services.domain.errors import Unavailable
 from services.domain.job import Job, JobState, JobStep
 from tests.fakes.cloud import FakeCloud, Mishaps, StreamingJobStore
@@ -27,11 +28,6 @@ from tests.fakes.world import CALLBACK_URL, OTHER_TENANT, TENANT, World
 Build = Callable[..., tuple[World, FakeSageMaker, FakeCloud]]
 _NONE = Faults()
 _NO_MISHAPS = Mishaps()
-
-
-class NoEvents:
-    def emit(self, event: EngineEvent) -> None:
-        """Progress is of no interest here."""
 
 
 @pytest.fixture

@@ -14,12 +14,13 @@ import pytest
 from models.serving.engine import InferenceEngine
 from models.serving.tasks import Task
 from models.serving.tasks.noop import NoopOrder, NoopTask
-from services.domain.engine import EngineEvent, EngineKind, EngineRequest
+from services.domain.engine import EngineKind, EngineRequest
 from services.domain.errors import NotFound
 from services.domain.ids import new_id
 from services.domain.object_key import ObjectKey, Retention
 from services.domain.wire import encode
 from services.ports.objects import ObjectInfo
+from tests.fakes.events import FakeEventSink
 
 FAR = timedelta(minutes=5)
 
@@ -56,14 +57,6 @@ class MemoryObjects:
         return str(key) in self.stored
 
 
-class HeardEvents:
-    def __init__(self) -> None:
-        self.events: list[EngineEvent] = []
-
-    def emit(self, event: EngineEvent) -> None:
-        self.events.append(event)
-
-
 class SystemClock:
     def now(self) -> datetime:
         return datetime.now(UTC)
@@ -80,12 +73,12 @@ def store(tmp_path: Path) -> MemoryObjects:
 
 
 @pytest.fixture
-def heard() -> HeardEvents:
-    return HeardEvents()
+def heard() -> FakeEventSink:
+    return FakeEventSink()
 
 
 @pytest.fixture
-def make_engine(store: MemoryObjects, heard: HeardEvents, tmp_path: Path):
+def make_engine(store: MemoryObjects, heard: FakeEventSink, tmp_path: Path):
     def make(task: Task | None = None, *, grace_s: float = 25.0) -> InferenceEngine:
         return InferenceEngine(
             store_for=lambda _: store,

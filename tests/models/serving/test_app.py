@@ -18,7 +18,8 @@ from models.serving.tasks.noop import Fault, NoopOrder, NoopTask
 from services.domain.engine import AnswerState, EngineAnswer, EngineKind, EngineRequest
 from services.domain.errors import Unavailable
 from services.domain.wire import decode, encode
-from tests.models.serving.conftest import HeardEvents, MemoryObjects
+from tests.fakes.events import FakeEventSink
+from tests.models.serving.conftest import MemoryObjects
 from tests.waiting import until
 
 LIMIT = 4096
@@ -187,7 +188,9 @@ def test_kind_that_is_not_served_fails_by_name(make_engine, order) -> None:
     assert failure.code == "engine_kind_not_served"
 
 
-def test_second_attempt_is_refused_while_one_runs(make_engine, order, store: MemoryObjects, heard: HeardEvents) -> None:
+def test_second_attempt_is_refused_while_one_runs(
+    make_engine, order, store: MemoryObjects, heard: FakeEventSink
+) -> None:
     first, second = order(NoopOrder(duration_s=30)), order()
     with client_of(make_engine()) as client:
         answers: list[EngineAnswer] = []
@@ -219,7 +222,7 @@ def test_malformed_body_is_400(make_engine, body: bytes) -> None:
 
 
 def test_stopping_engine_takes_nothing_and_ends_what_runs_after_the_grace(
-    make_engine, order, heard: HeardEvents
+    make_engine, order, heard: FakeEventSink
 ) -> None:
     engine = make_engine(grace_s=0.2)
     with client_of(engine) as client:

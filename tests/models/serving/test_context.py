@@ -11,7 +11,8 @@ from models.serving.context import JobObjects, ProgressReporter, Watch
 from services.domain.errors import Canceled, EngineFailed, Forbidden, InvalidRequest
 from services.domain.ids import new_id
 from services.domain.object_key import ObjectKey, Retention
-from tests.models.serving.conftest import HeardEvents, MemoryObjects, SystemClock
+from tests.fakes.events import FakeEventSink
+from tests.models.serving.conftest import MemoryObjects, SystemClock
 
 
 class HandClock:
@@ -24,7 +25,7 @@ class HandClock:
         return self.now_s
 
 
-def test_events_are_at_most_one_per_two_seconds(order, heard: HeardEvents) -> None:
+def test_events_are_at_most_one_per_two_seconds(order, heard: FakeEventSink) -> None:
     clock = HandClock()
     reporter = ProgressReporter(order(), heard, monotonic=clock)
     for tenth in range(101):  # ten seconds of reports, ten a second
@@ -36,7 +37,7 @@ def test_events_are_at_most_one_per_two_seconds(order, heard: HeardEvents) -> No
     assert heard.events[-1].fraction > 0.75
 
 
-def test_fraction_stays_within_the_whole(order, heard: HeardEvents) -> None:
+def test_fraction_stays_within_the_whole(order, heard: FakeEventSink) -> None:
     clock = HandClock()
     reporter = ProgressReporter(order(), heard, monotonic=clock)
     reporter.report("rendering", -0.5)

@@ -14,7 +14,7 @@ from models.serving.loopback import Loopback
 from services.domain.engine import EngineEvent, EngineRequest
 from services.domain.errors import Unavailable
 from services.domain.wire import encode
-from tests.models.serving.conftest import HeardEvents
+from tests.fakes.events import FakeEventSink
 from tests.models.serving.test_pool import a_request
 
 OWN = {"AWS_ACCESS_KEY_ID": "own", "AWS_SECRET_ACCESS_KEY": "own", "AWS_SESSION_TOKEN": "own", "AWS_REGION": "eu-x-1"}
@@ -30,7 +30,7 @@ def credentials_for(request: EngineRequest) -> Mapping[str, str]:
 
 
 @pytest.fixture
-def loopback(heard: HeardEvents) -> Iterator[Loopback]:
+def loopback(heard: FakeEventSink) -> Iterator[Loopback]:
     server = Loopback(heard, credentials=credentials_for)
     yield server
     server.close()
@@ -53,7 +53,7 @@ def test_worker_gets_none_of_the_containers_credentials(loopback: Loopback) -> N
     assert given["AWS_EC2_METADATA_DISABLED"] == "true"
 
 
-def test_without_a_role_a_worker_keeps_what_the_container_has(heard: HeardEvents) -> None:
+def test_without_a_role_a_worker_keeps_what_the_container_has(heard: FakeEventSink) -> None:
     server = Loopback(heard)
     try:
         given = server.environment_of("worker-0", OWN)
@@ -118,7 +118,7 @@ def test_credentials_only_during_an_attempt_and_only_with_the_token(loopback: Lo
     assert ask(loopback, "GET", "/credentials", token)[0] == 404
 
 
-def test_no_session_is_told_as_such(heard: HeardEvents) -> None:
+def test_no_session_is_told_as_such(heard: FakeEventSink) -> None:
     def fail(_: EngineRequest) -> Mapping[str, str]:
         raise Unavailable("no", code="session_not_given")
 
@@ -135,7 +135,7 @@ def event_of(request: EngineRequest) -> EngineEvent:
     return EngineEvent(job_id=request.job_id, attempt=request.attempt, sequence=0, stage="rendering", fraction=0.5)
 
 
-def test_events_of_the_own_attempt_are_passed_on_and_no_others(loopback: Loopback, heard: HeardEvents) -> None:
+def test_events_of_the_own_attempt_are_passed_on_and_no_others(loopback: Loopback, heard: FakeEventSink) -> None:
     token = f"Bearer {loopback.environment_of('worker-0', {})['ENGINE_EVENTS_TOKEN']}"
     request, other = a_request(), a_request()
     with loopback.attempt("worker-0", request):

@@ -25,14 +25,15 @@ from services.domain.storyboard import STORYBOARD_VERSION, BackgroundShot, Prese
 from services.domain.video import Aspect, BackgroundKind, Disclosure, FrameSettings, SubtitleMode, VoiceSettings
 from services.domain.wire import encode
 from services.settings import Settings
+from tests.fakes.events import FakeEventSink
 from tests.fakes.signer import Authority, FakeSigner
-from tests.models.serving.conftest import HeardEvents, MemoryObjects, SystemClock
+from tests.models.serving.conftest import MemoryObjects, SystemClock
 
 pytest.importorskip("espeakng_loader", reason="the extra `speech` is not installed")
 
 
 @pytest.fixture
-def answer_of(store: MemoryObjects, heard: HeardEvents, tmp_path: Path) -> Callable[..., EngineAnswer]:
+def answer_of(store: MemoryObjects, heard: FakeEventSink, tmp_path: Path) -> Callable[..., EngineAnswer]:
     """Runs one attempt at a short film with ``signer``."""
 
     def run(signer: object = None, *, settings: Settings | None = None, **changes: object) -> EngineAnswer:
