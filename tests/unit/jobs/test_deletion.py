@@ -12,6 +12,7 @@ import pytest
 
 from services.adapters.local.engine import SqliteEngine
 from services.bootstrap import Services, bootstrap
+from services.domain.allowance import Allowance
 from services.domain.batch import Batch, BatchRow, RowState
 from services.domain.consent import Likeness
 from services.domain.engine import AnswerState, EngineAnswer, EngineKind, Output
@@ -128,6 +129,7 @@ class Tenancy:
             actor=self.key.key.id,
             callback_url=f"https://client.example/{self.mark}",
             callback_id=self.mark,
+            allowance=Allowance(output_s=10_000.0, used_s=0.0, at=ours.clock.now()),
         ).id
 
     def start(self, job_id: str) -> None:
