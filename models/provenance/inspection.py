@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
-from models.provenance.boxes import find_xmp
+from models.provenance.boxes import C2PA_UUID, find_xmp, top_boxes
 from models.provenance.credentials import OFFLINE
 from models.provenance.marks import AI_SOURCE_TYPES, AIGC_KEY
 from models.provenance.pictures import find_picture_xmp
@@ -32,6 +32,7 @@ _TYPES: Final = {
     "WebM or Matroska": "video/webm",
 }
 _MANIFEST: Final = "manifest"
+_NOT_READABLE: Final = "not_readable"  # ours: C2PA's codes are about what could be read
 _UNTRUSTED: Final = "signingCredential.untrusted"
 # C2PA 2.4, "Validation status codes": the part that a failure is about.
 _PARTS: Final = (
@@ -58,7 +59,7 @@ class CredentialState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """Why credentials do not hold; ``code`` is C2PA's."""
+    """Why credentials do not hold; ``code`` is C2PA's, or ``not_readable``."""
 
     code: str
     part: str
@@ -176,10 +177,25 @@ def _credentials(path: Path, media_type: str, trust_anchors: str) -> CredentialR
                 return _report(json.loads(reader.json()))
     except (c2pa.C2paError.ManifestNotFound, c2pa.C2paError.NotSupported):
         return CredentialReport(state=CredentialState.MISSING)
-    except c2pa.C2paError as error:
-        # A manifest is there, or its remains: which is no answer to "is this the file that was signed".
-        problem = Problem(code=type(error).__name__, part=_MANIFEST)
+    except c2pa.C2paError:
+        # A manifest is there, or its remains. No signer leaves a film whose structure breaks behind its manifest.
+        if _breaks_behind_manifest(path):
+            problem = Problem(code=_NOT_READABLE, part="structure of the file")
+            return CredentialReport(state=CredentialState.TAMPERED, problems=(problem,))
+        problem = Problem(code=_NOT_READABLE, part=_MANIFEST)
         return CredentialReport(state=CredentialState.INVALID, problems=(problem,))
+
+
+def _breaks_behind_manifest(path: Path) -> bool:
+    """Whether the file is an mp4 with a manifest and, somewhere behind it, bytes that are no whole box."""
+    has_manifest = False
+    try:
+        with path.open("rb") as file:
+            for box in top_boxes(file):
+                has_manifest = has_manifest or box.uuid == C2PA_UUID
+    except ContentRejected:
+        return has_manifest
+    return False
 
 
 def _report(store: Mapping[str, Any]) -> CredentialReport:

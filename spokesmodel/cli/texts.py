@@ -71,6 +71,8 @@ def existing_file(path: Path, *, param: str) -> Path:
     Raises:
         InvalidRequest: ``file_not_found``.
     """
+    if path.is_dir():
+        raise InvalidRequest(f"{path} is a folder; name a file in it.", code="file_not_found", param=param)
     if not is_file(path):
         raise InvalidRequest(f"There is no file {path}.", code="file_not_found", param=param)
     return path

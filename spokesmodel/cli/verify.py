@@ -18,8 +18,8 @@ _MAX_ANCHORS_BYTES: Final = 4 << 20
 _STATES: Final = {
     "trusted": "intact; the signer is on your trust list",
     "untrusted": "intact; nobody on a trust list vouches for the signer",
-    "tampered": "TAMPERED: this is not the file that was signed",
-    "invalid": "INVALID: the signature does not hold",
+    "tampered": "TAMPERED: bytes were changed, removed or appended after signing",
+    "invalid": "INVALID: the signature or its certificate is no good, or cannot be read any more",
     "missing": "none",
 }
 
@@ -32,7 +32,10 @@ def verify(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell whether a file says that AI made it and is as its signer left it: then status 0, else 1."""
+    """Tell whether a file says that AI made it and is as its signer left it: then status 0, else 1.
+
+    Status 2 says that there is no such file, 3 that it is no picture or video that can be read.
+    """
     with told_errors(as_json):
         existing_file(file, param="file")
         from models.provenance.inspection import inspect_file

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import socket
+import struct
 import threading
 from collections.abc import Iterator
 from ipaddress import ip_address
@@ -278,12 +279,14 @@ def test_huge_headers_are_not_read(fetch, server):
             connection.sendall(b"X-Filler: " + b"y" * 8000 + b"\r\n")
 
     server.answers["/headers"] = endless
-    assert refused(fetch, server.url("/headers")).code == "source_unreachable"
+    error = refused(fetch, server.url("/headers"))
+    assert (error.code, "too many headers" in error.detail) == ("source_unreachable", True)
 
 
 def test_body_shorter_than_announced_is_no_file(fetch, server):
     server.answers["/short"] = ok(PICTURE, f"Content-Length: {len(PICTURE) + 5}")
-    assert refused(fetch, server.url("/short")).code == "source_unreachable"
+    error = refused(fetch, server.url("/short"))
+    assert (error.code, "cut off before its end" in error.detail) == ("source_unreachable", True)
 
 
 def test_body_longer_than_announced_is_cut_there(fetch, server):
@@ -302,7 +305,21 @@ def test_nonsense_lengths_are_no_http(fetch, server, head):
 @pytest.mark.parametrize("answer", [b"SSH-2.0-OpenSSH_9.2\r\n", b"\x15\x03\x01\x00\x02", b"HTTP/1.1 OK\r\n\r\n"])
 def test_what_is_no_http_is_unreachable(fetch, server, answer):
     server.answers["/odd"] = answer
-    assert refused(fetch, server.url("/odd")).code == "source_unreachable"
+    error = refused(fetch, server.url("/odd"))
+    assert (error.code, "no HTTP" in error.detail) == ("source_unreachable", True)
+
+
+def test_no_message_names_a_class(fetch, server):
+    def reset(connection: socket.socket, over: threading.Event) -> None:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.close()
+
+    server.answers["/reset"] = reset
+    server.answers["/odd"] = b"HTTP/1.1 OK\r\n\r\n"
+    for path, told in (("/reset", "The connection to the host broke off."), ("/odd", "The host's answer is broken")):
+        detail = refused(fetch, server.url(path)).detail
+        assert told in detail
+        assert "Error" not in detail
 
 
 def test_fragment_stays_here(fetch, server):

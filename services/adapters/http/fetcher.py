@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin
 
-from services.adapters.http.guard import LOCATION, Unreachable, new_client, open_answer
+from services.adapters.http.guard import LOCATION, Unreachable, new_client, open_answer, unreachable
 from services.domain.errors import ContentRejected, Unavailable
 from services.domain.outside_url import SOURCE
 from services.ports.fetcher import Fetched
@@ -99,7 +99,7 @@ async def _save(response: httpx.Response, target: Path, max_bytes: int) -> Fetch
                     raise _too_large(max_bytes)
                 file.write(chunk)
     except httpx.HTTPError as error:
-        raise Unreachable(f"{type(error).__name__}.") from error
+        raise unreachable(error) from error
     return Fetched(size_bytes=size_bytes, media_type=response.headers.get("Content-Type"))
 
 

@@ -90,10 +90,21 @@ async def open_answer(
                 fault = error
                 continue
             except httpx.HTTPError as error:
-                raise Unreachable(f"{type(error).__name__}.") from error
+                raise unreachable(error) from error
             yield response
             return
     raise Unreachable("No connection to the host.") from fault
+
+
+def unreachable(error: httpx.HTTPError) -> Unreachable:
+    """What the client met, in words for somebody who knows no class of it."""
+    import httpx
+
+    if isinstance(error, httpx.RemoteProtocolError):
+        return Unreachable("The host's answer is broken: no HTTP, too many headers, or cut off before its end.")
+    if isinstance(error, httpx.NetworkError):
+        return Unreachable("The connection to the host broke off.")
+    return Unreachable("The exchange with the host failed.")
 
 
 async def _addresses(host: str, port: int, *, allow_private: bool, purpose: UrlPurpose) -> Sequence[str]:

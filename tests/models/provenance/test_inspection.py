@@ -151,6 +151,25 @@ def test_film_stripped_of_credentials_keeps_labels_that_anybody_could_write(mark
     assert report.label.aigc["ProduceID"] == "job_1.video"
 
 
+@pytest.mark.parametrize("data", [b"x" * 100, struct.pack(">I4s", 500, b"free")])
+def test_film_with_bytes_appended_is_tampered(signed, data):
+    path = signed()
+    path.write_bytes(path.read_bytes() + data)
+    report = inspect_file(path)
+    assert (report.credentials.state, report.is_verified) == (CredentialState.TAMPERED, False)
+    assert [(problem.part, problem.code) for problem in report.credentials.problems] == [
+        ("structure of the file", "not_readable")
+    ]
+
+
+def test_film_with_a_whole_box_appended_is_tampered(signed):
+    path = signed()
+    path.write_bytes(path.read_bytes() + struct.pack(">I4s", 16, b"junk") + b"x" * 8)
+    report = inspect_file(path)
+    assert report.credentials.state is CredentialState.TAMPERED
+    assert {problem.part for problem in report.credentials.problems} == {"picture or sound"}
+
+
 def test_film_whose_xmp_was_cut_off_is_tampered(signed):
     path = signed()
     with path.open("rb") as file:

@@ -112,5 +112,7 @@ def test_trust_list_without_certificates_is_refused(picture, tmp_path, content):
     assert "malformed_certificate" in done.stderr
 
 
-def test_folder_is_no_file(tmp_path):
-    assert run(tmp_path).exit_code == 2
+def test_folder_is_told_as_one(tmp_path):
+    done = run(tmp_path)
+    assert done.exit_code == 2
+    assert "is a folder" in done.stderr
