@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Final
 
 from services.domain.consent import Consent, Likeness
 from services.domain.errors import ContentRejected, Forbidden, InvalidRequest, NotFound
@@ -12,6 +14,8 @@ from services.ports.clock import Clock
 from services.ports.consents import ConsentStore
 from services.settings import Settings
 from services.usecases.record_act import record_act
+
+_PLACES: Final = ("presenter", "model", "wig", "garment", "image", "")  # where requests name a consent; "": themselves
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,16 +119,24 @@ def check_still_allowed(job: Job, *, consents: ConsentStore, clock: Clock) -> No
     Raises:
         Forbidden: ``consent_revoked``, ``consent_expired``.
     """
-    presenter = job.request.get("presenter")
-    consent_id = presenter.get("consent_id") if isinstance(presenter, dict) else None
-    if consent_id is None:
-        return
-    param = "presenter.consent_id"
-    try:
-        consent = consents.get(job.tenant_id, consent_id)
-    except NotFound as error:  # deleted with its subject
-        raise Forbidden(f"Consent {consent_id} is not there any more.", code="consent_revoked", param=param) from error
-    _check_holds(consent, Likeness.FACE, clock=clock, param=param)
+    for param, consent_id in consents_named(job.request).items():
+        try:
+            consent = consents.get(job.tenant_id, consent_id)
+        except NotFound as error:  # deleted with its subject
+            detail = f"Consent {consent_id} is not there any more."
+            raise Forbidden(detail, code="consent_revoked", param=param) from error
+        _check_holds(consent, Likeness.FACE, clock=clock, param=param)
+
+
+def consents_named(request: Mapping[str, Any]) -> dict[str, str]:
+    """The consents under which a job's request was accepted, by the field that names each."""
+    found = {}
+    for place in _PLACES:
+        fields = request.get(place) if place else request
+        consent_id = fields.get("consent_id") if isinstance(fields, Mapping) else None
+        if consent_id is not None:
+            found[f"{place}.consent_id" if place else "consent_id"] = str(consent_id)
+    return found
 
 
 def _check_holds(consent: Consent, likeness: Likeness, *, clock: Clock, param: str) -> None:

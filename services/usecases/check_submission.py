@@ -14,7 +14,7 @@ from services.ports.objects import ObjectStore
 from services.ports.uploads import UploadStore
 from services.settings import Settings
 from services.usecases.check_consent import LikenessClaim, check_claim, claim_on_upload
-from services.usecases.check_upload import check_bytes, find_upload
+from services.usecases.check_upload import check_upload
 from services.usecases.check_video import check_callback, check_video
 from services.usecases.check_voice import check_voice
 
@@ -61,7 +61,15 @@ def check_submission(
     if claim is not None and upload_id is not None:
         claim = claim_on_upload(claim, upload_id, tenant_id=tenant_id, consents=consents, clock=clock)
     for param, upload_id in _uploads_of(request).items():
-        _check_upload(param, upload_id, tenant_id=tenant_id, uploads=uploads, objects=objects, settings=settings)
+        check_upload(
+            upload_id,
+            _FAMILIES[param.partition(".")[0]],
+            tenant_id=tenant_id,
+            uploads=uploads,
+            objects=objects,
+            settings=settings,
+            param=param,
+        )
     if claim is not None:
         check_claim(claim, Likeness.FACE, tenant_id=tenant_id, consents=consents, clock=clock, settings=settings)
     return claim
@@ -92,20 +100,3 @@ def _uploads_of(request: VideoRequest) -> dict[str, str]:
         "background.upload_id": request.background.upload_id,
     }
     return {param: upload_id for param, upload_id in found.items() if upload_id is not None}
-
-
-def _check_upload(
-    param: str, upload_id: str, *, tenant_id: str, uploads: UploadStore, objects: ObjectStore, settings: Settings
-) -> None:
-    upload = find_upload(upload_id, tenant_id=tenant_id, uploads=uploads, param=param)
-    families = _FAMILIES[param.partition(".")[0]]
-    announced = upload.media_type.partition("/")[0]
-    if announced not in families:
-        raise ContentRejected(
-            f"{upload.file_name!r} is of type {upload.media_type}; needed is {' or '.join(families)}.",
-            code="wrong_media_type",
-            param=param,
-        )
-    # Sound may come in a video's container and the other way round; a picture is no video.
-    kinds = families if "audio" in families else (announced,)
-    check_bytes(upload, kinds, objects=objects, settings=settings, param=param)

@@ -25,6 +25,34 @@ def find_upload(upload_id: str, *, tenant_id: str, uploads: UploadStore, param: 
         raise ContentRejected(f"There is no upload {upload_id}.", code="upload_not_found", param=param) from error
 
 
+def check_upload(
+    upload_id: str,
+    families: Collection[str],
+    *,
+    tenant_id: str,
+    uploads: UploadStore,
+    objects: ObjectStore,
+    settings: Settings,
+    param: str,
+) -> None:
+    """Nothing, when the upload is there, and announced as and begins like a file of one of ``families``.
+
+    Raises:
+        ContentRejected: ``wrong_media_type``, and what ``find_upload`` and ``check_bytes`` say.
+    """
+    upload = find_upload(upload_id, tenant_id=tenant_id, uploads=uploads, param=param)
+    announced = upload.media_type.partition("/")[0]
+    if announced not in families:
+        raise ContentRejected(
+            f"{upload.file_name!r} is of type {upload.media_type}; needed is {' or '.join(families)}.",
+            code="wrong_media_type",
+            param=param,
+        )
+    # Sound may come in a video's container and the other way round; a picture is no video.
+    kinds = families if "audio" in families else (announced,)
+    check_bytes(upload, kinds, objects=objects, settings=settings, param=param)
+
+
 def check_bytes(
     upload: Upload, families: Collection[str], *, objects: ObjectStore, settings: Settings, param: str
 ) -> None:

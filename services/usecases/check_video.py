@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import Final
 
 from services.domain.errors import InvalidRequest
 from services.domain.outside_url import CALLBACK, SOURCE, parse_outside_url
-from services.domain.video import Aspect, BackgroundKind, FrameSettings, SpokenText, VideoRequest, VoiceSettings
+from services.domain.video import Aspect, FrameSettings, SpokenText, VideoRequest, VoiceSettings
 from services.settings import Settings
+from services.usecases.check_background import OF_VIDEOS, check_background
+from services.usecases.check_choice import exactly_one
 from services.usecases.check_text import (
     check_brief,
     check_characters,
@@ -19,7 +20,6 @@ from services.usecases.check_text import (
 )
 
 _FPS: Final = (25, 30, 50, 60)
-_COLOR: Final = re.compile(r"#[0-9a-fA-F]{6}")
 _MAX_CALLBACK_ID: Final = 256
 _MAX_PRONUNCIATIONS: Final = 500
 _MIN_HEIGHT_PX: Final = 128
@@ -37,7 +37,7 @@ def check_video(request: VideoRequest, settings: Settings) -> None:
         ContentRejected: ``nothing_to_say``, ``text_too_long``, ``control_character``, ``source_url_refused``.
     """
     presenter = request.presenter
-    _exactly_one(
+    exactly_one(
         "presenter", avatar_id=presenter.avatar_id, upload_id=presenter.upload_id, source_url=presenter.source_url
     )
     if request.presenter.face is not None:
@@ -46,14 +46,14 @@ def check_video(request: VideoRequest, settings: Settings) -> None:
     if speech.language is not None:
         check_language(speech.language, param="speech.language")
     if isinstance(speech, SpokenText):
-        _exactly_one("speech", text=speech.text, brief=speech.brief)
+        exactly_one("speech", text=speech.text, brief=speech.brief)
         _check_voice(speech.voice)
         if speech.text is not None:
             check_text(speech.text, settings, param="speech.text")
         if speech.brief is not None:
             check_brief(speech.brief, settings, param="speech.brief")
     else:
-        _exactly_one("speech", audio_upload_id=speech.upload_id, audio_source_url=speech.source_url)
+        exactly_one("speech", audio_upload_id=speech.upload_id, audio_source_url=speech.source_url)
         if speech.transcript is not None:
             check_text(speech.transcript, settings, param="speech.transcript")
     if request.frame.fps not in _FPS:
@@ -62,7 +62,7 @@ def check_video(request: VideoRequest, settings: Settings) -> None:
             f"fps is {request.frame.fps}; possible are {known}.", code="out_of_range", param="frame.fps"
         )
     _check_frame_size(request.frame)
-    _check_background(request)
+    check_background(request.background, settings, kinds=OF_VIDEOS)
     check_in_range("seed", request.seed, 0, _MAX_SEED)
     for param, url in sources_of(request).items():
         purpose = replace(SOURCE, param=param)
@@ -75,7 +75,6 @@ def sources_of(request: VideoRequest) -> dict[str, str]:
     found = {
         "presenter.source_url": request.presenter.source_url,
         "speech.audio_source_url": None if isinstance(speech, SpokenText) else speech.source_url,
-        "background.source_url": request.background.source_url,
     }
     return {param: url for param, url in found.items() if url is not None}
 
@@ -120,32 +119,4 @@ def _check_frame_size(frame: FrameSettings) -> None:
             f"may be over {_MAX_SIDE_PX}, so the height is at most {_MAX_SIDE_PX * down // across}.",
             code="frame_size",
             param="frame.height_px",
-        )
-
-
-def _check_background(request: VideoRequest) -> None:
-    background = request.background
-    if background.upload_id is not None and background.source_url is not None:
-        _exactly_one("background", upload_id=background.upload_id, source_url=background.source_url)
-    picture = "source_url" if background.source_url is not None else "upload_id"
-    for field, kind in (("color", BackgroundKind.COLOR), (picture, BackgroundKind.IMAGE)):
-        given = getattr(background, field) is not None
-        if given != (background.kind is kind):
-            fault = f"{field} is only for" if given else f"{field} is needed for"
-            code = "not_used" if given else "missing"
-            raise InvalidRequest(f"background.{fault} kind {kind}.", code=code, param=f"background.{field}")
-    if background.color is not None and not _COLOR.fullmatch(background.color):
-        raise InvalidRequest(
-            f"{background.color!r} is no colour of the form #rrggbb.", code="malformed_color", param="background.color"
-        )
-
-
-def _exactly_one(param: str, **fields: object) -> None:
-    given = [name for name, value in fields.items() if value is not None]
-    if len(given) != 1:
-        names = " and ".join(fields)
-        raise InvalidRequest(
-            f"Of {names} exactly one is needed; given: {' and '.join(given) or 'none'}.",
-            code="exactly_one",
-            param=param,
         )

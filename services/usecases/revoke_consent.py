@@ -14,6 +14,7 @@ from services.ports.clock import Clock
 from services.ports.consents import ConsentStore
 from services.ports.jobs import JobStore
 from services.ports.objects import ObjectStore
+from services.usecases.check_consent import consents_named
 from services.usecases.record_act import record_act
 from services.usecases.revise import revise
 from services.usecases.stop_attempt import stop_attempt
@@ -54,13 +55,13 @@ def revoke_consent(
 
 
 def _end(job_id: str, consent_id: str, *, jobs: JobStore, objects: ObjectStore, clock: Clock) -> None:
-    failure = Failure(code="consent_revoked", detail=f"Consent {consent_id} was revoked.", param="presenter.consent_id")
-
     def fail(job: Job) -> Job | None:
         if job.state.is_final:
             return None
         if job.step is JobStep.RUN:
             stop_attempt(job, job.attempt, objects=objects)
+        param = next((param for param, one in consents_named(job.request).items() if one == consent_id), None)
+        failure = Failure(code="consent_revoked", detail=f"Consent {consent_id} was revoked.", param=param)
         return finish(job, JobState.FAILED, now=clock.now(), failure=failure)
 
     try:
