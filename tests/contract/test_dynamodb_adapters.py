@@ -19,15 +19,19 @@ from services.adapters.aws.batches import DynamoBatchStore
 from services.adapters.aws.clients import Clients
 from services.adapters.aws.consents import DynamoConsentStore
 from services.adapters.aws.idempotency import DynamoIdempotencyStore
+from services.adapters.aws.jobs import DynamoJobStore
 from services.adapters.aws.rates import DynamoRateLimiter
 from services.adapters.aws.table import ConditionFailed, Table
 from services.adapters.aws.tenants import DynamoTenantStore
 from services.adapters.aws.usage import DynamoUsageStore
+from services.domain.allowance import Allowance
 from services.domain.batch import Batch, BatchRow, RowState
 from services.domain.consent import Consent, Likeness
 from services.domain.engine import EngineKind
 from services.domain.errors import Conflict, ContentRejected, Unavailable
 from services.domain.ids import new_id
+from services.domain.job import Job, JobState
+from services.domain.outcome import finish
 from services.ports.catalogue import Avatar
 from services.ports.idempotency import Reservation, StoredAnswer
 from services.ports.tenants import ApiKey, Tenant
@@ -60,7 +64,7 @@ def lossy(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> Clients:
         httpx.request(request.method, request.url, content=request.body, headers=dict(request.headers.items()))
         return AWSResponse(request.url, 500, {}, _Empty())
 
-    for operation in ("PutItem", "UpdateItem"):
+    for operation in ("PutItem", "UpdateItem", "TransactWriteItems"):
         clients.get("dynamodb").meta.events.register(f"before-send.dynamodb.{operation}", lose_first_answer)
     monkeypatch.setattr(botocore.endpoint.time, "sleep", lambda _: None)
     return clients
@@ -113,6 +117,25 @@ def test_batch_whose_first_answer_was_lost_is_added_saved_and_claimed(aws, lossy
     assert (claimed.id, claimed.step_tries) == (batch.id, 0)
     batches.release(batch.id, delay_s=0)
     assert batches.get(batch.id).step_tries == 1
+
+
+def test_held_job_whose_first_answer_was_lost_holds_once_and_lets_go_once(aws, lossy, clock):
+    jobs = DynamoJobStore(lossy, table_prefix=aws.tables("jobs", "turns"), clock=clock, retention_days=90)
+    job = Job(
+        id=new_id("job"),
+        tenant_id="tenant_a",
+        kind=EngineKind.NOOP,
+        request={},
+        created_at=NOON,
+        updated_at=NOON,
+        available_at=NOON,
+        held_s=4.0,
+    )
+    jobs.add(job, allowance=Allowance(output_s=4.0, used_s=0.0, at=NOON))
+    assert jobs.holdings("tenant_a").open_ms == 4_000
+    saved = jobs.save(finish(job, JobState.CANCELED, now=NOON))
+    assert jobs.get(job.id) == saved
+    assert jobs.holdings("tenant_a").open_ms == 0
 
 
 def test_usage_whose_first_answer_was_lost_is_charged_once_and_said_to_be(aws, lossy):

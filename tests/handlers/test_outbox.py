@@ -75,6 +75,15 @@ def test_webhook_that_failed_is_rung_for_at_its_next_try(world, bells):
     assert bells == [Bell("notify", job.id, TENANT, 5.0)]
 
 
+def test_what_a_tenants_jobs_hold_rings_and_counts_nothing(bells, monkeypatch):
+    counted: list[str] = []
+    monkeypatch.setattr(outbox.metrics, "submitted", counted.append)
+    image = {"id": {"S": f"holdings#{TENANT}"}, "open_ms": {"N": "4000"}}
+    record = {"eventName": "INSERT", "dynamodb": {"NewImage": image, "SequenceNumber": "1"}}
+    assert hear(record) == {"batchItemFailures": []}
+    assert (bells, counted) == ([], [])
+
+
 def test_progress_claims_and_deletions_ring_nothing(world, bells):
     job = world.start()
     hear(change(job, replace(job, progress=replace(job.progress, fraction=0.5), version=9)))
