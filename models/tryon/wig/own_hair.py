@@ -1,0 +1,232 @@
+"""The sitter without their own hair: what is behind it, the scalp under it, the shoulders below it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.talking_head.mesh.topology import FACE_OVAL
+from models.tryon.wig.filling import grain_of, push_pull, with_grain
+
+Picture = NDArray[np.uint8]
+Matte = NDArray[np.float32]
+Points = NDArray[np.float32]
+Mask = NDArray[np.bool_]
+
+_SKULL: Final = (0.53, 0.60)  # half axes about the eyes' middle, in face widths and face heights
+_SCALP_SHARE: Final = 0.6  # of the forehead's median colour in the scalp
+_SCALP_SHADE: Final = 0.2  # darker towards the skull's edge
+_HALO: Final = 0.05  # face widths round hair and person that hold mixed colours
+_SKIN_PLACES: Final = (151, 9, 108, 337, 69, 299, 50, 280, 205, 425, 195, 5, 101, 330)
+_NECK_WIDTH: Final = 0.36  # half, in face widths
+# The shoulder line of an average person seen from the front: sideways and down from the chin, in face widths.
+_SHOULDERS: Final = ((0.0, 0.50), (0.36, 0.42), (0.60, 0.56), (0.95, 0.72), (1.25, 0.95), (1.45, 1.50), (1.55, 2.60))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BareSitter:
+    """The sitter, hair taken away; everything at the size of the picture it was made from.
+
+    Attributes:
+        picture_rgb: The picture itself, uint8 (h, w, 3).
+        points: Mesh of the face in it, float32 (468, 3).
+        plate_rgb: What is behind the person, uint8.
+        person_rgb: The person without hair, uint8; the picture's own pixels wherever there was no hair.
+        person_alpha: float32; where the person without hair is.
+        hair_alpha: float32; the hair that was taken away.
+        removed: float32; 1 where ``plate_rgb`` and ``person_rgb`` replace the picture, with soft ends in known ground.
+    """
+
+    picture_rgb: Picture
+    points: Points
+    plate_rgb: Picture
+    person_rgb: Picture
+    person_alpha: Matte
+    hair_alpha: Matte
+    removed: Matte
+
+    @property
+    def face_width(self) -> float:
+        return float(np.linalg.norm(self.points[454, :2] - self.points[234, :2]))
+
+
+def take_hair_away(picture_rgb: Picture, points: Points, person_matte: Matte, hair_alpha: Matte) -> BareSitter:
+    """The sitter of the picture without hair.
+
+    Args:
+        picture_rgb: uint8 (h, w, 3).
+        points: The face's mesh in its pixels.
+        person_matte, hair_alpha: float32 (h, w), 0 to 1.
+    """
+    import cv2
+
+    generator = np.random.default_rng(0)
+    head = _HeadFrame(points, picture_rgb.shape[:2])
+    halo = max(2, round(_HALO * head.width))
+    near_hair = cv2.dilate(hair_alpha, _disc(halo)) > 0.08
+    rgb = picture_rgb.astype(np.float32)
+
+    known_behind = (cv2.dilate(person_matte, _disc(max(1, halo // 2))) < 0.06) & ~near_hair
+    plate = _filled(rgb, known_behind, picture_rgb, generator)
+
+    skull = head.skull()
+    face = head.face()
+    body_visible = (person_matte > 0.6) & ~near_hair
+    torso = _torso(head, body_visible, person_matte, near_hair)
+    neck = head.neck() & ~torso
+    inside = skull | face | neck | torso
+    # Ears, cheeks, shoulders: what is person and not hair stays as it is.
+    kept = np.clip(person_matte - hair_alpha, 0, 1)
+    edge = np.asarray(cv2.GaussianBlur(inside.astype(np.float32), (0, 0), max(0.7, 0.012 * head.width)), np.float32)
+    person_alpha = np.where(near_hair, np.maximum(kept * ~near_hair, edge), person_matte)
+    ear_like = np.where(near_hair & ~inside, kept * (hair_alpha < 0.3), 0)
+    person_alpha = np.asarray(np.clip(np.maximum(person_alpha, ear_like), 0, 1), np.float32)
+
+    skin = _skin(rgb, head, near_hair, face)
+    clothes_known = body_visible & torso & ~face
+    clothes = _filled(rgb, clothes_known, picture_rgb, generator) if clothes_known.sum() > 50 else plate
+    fill = np.where((torso & ~face & ~skull)[..., None], clothes, skin)
+    fill = cv2.GaussianBlur(fill, (0, 0), max(0.6, 0.008 * head.width))
+    mix = _soft(near_hair, halo)
+    person = rgb * (1 - mix[..., None]) + fill * mix[..., None]
+    person = with_grain(np.asarray(person, np.float32), grain_of(picture_rgb, face & ~near_hair), near_hair, generator)
+    return BareSitter(
+        picture_rgb=picture_rgb,
+        points=points,
+        plate_rgb=_bytes(plate),
+        person_rgb=_bytes(person),
+        person_alpha=person_alpha,
+        hair_alpha=hair_alpha,
+        removed=_soft(near_hair, halo, outward=True),
+    )
+
+
+class _HeadFrame:
+    """Shapes of the head in the picture, from its mesh alone."""
+
+    def __init__(self, points: Points, shape: tuple[int, ...]) -> None:
+        self.points = points
+        self.height_px, self.width_px = int(shape[0]), int(shape[1])
+        across, down = points[454, :2] - points[234, :2], points[152, :2] - points[10, :2]
+        self.width = max(float(np.linalg.norm(across)), 1.0)
+        self.height = max(float(np.linalg.norm(down)), 1.0)
+        self.right = across / self.width
+        self.down = np.array([-self.right[1], self.right[0]], np.float32)
+        self.chin = points[152, :2]
+        x, y = np.meshgrid(np.arange(self.width_px, dtype=np.float32), np.arange(self.height_px, dtype=np.float32))
+        self._x, self._y = x, y
+
+    def from_point(self, place: Points) -> tuple[Matte, Matte]:
+        """How far right and down of ``place`` each pixel is in the head's own directions, pixels."""
+        dx, dy = self._x - place[0], self._y - place[1]
+        return dx * self.right[0] + dy * self.right[1], dx * self.down[0] + dy * self.down[1]
+
+    def face(self) -> Mask:
+        import cv2
+
+        mask = np.zeros((self.height_px, self.width_px), np.uint8)
+        cv2.fillPoly(mask, [np.round(self.points[list(FACE_OVAL), :2]).astype(np.int32)], 1)
+        return mask > 0
+
+    def skull(self) -> Mask:
+        """The bald head above the ears."""
+        middle = (self.points[[234, 454], :2].mean(0) + self.points[168, :2]) / 2
+        x, y = self.from_point(middle)
+        ellipse = (x / (_SKULL[0] * self.width)) ** 2 + (y / (_SKULL[1] * self.height)) ** 2
+        # Below the eyes the ellipse narrows into the jaw by itself; the neck begins there.
+        return np.asarray((ellipse < 1) & (y < 0.25 * self.height))
+
+    def neck(self) -> Mask:
+        x, y = self.from_point(self.chin)
+        jaw = 0.38 * self.height
+        widening = np.clip((y - 0.15 * self.width) / (0.5 * self.width), 0, 1) * 0.10
+        return np.asarray((np.abs(x) < (_NECK_WIDTH + widening) * self.width) & (y > -jaw) & (y < 0.75 * self.width))
+
+    def below_chin(self) -> Matte:
+        return self.from_point(self.chin)[1]
+
+    @property
+    def rows(self) -> Matte:
+        return self._y
+
+
+def _torso(head: _HeadFrame, body_visible: Mask, person_matte: Matte, near_hair: Mask) -> Mask:
+    """Where shoulders and clothes are, hair or not: the outline as seen, where hidden an average person's."""
+    columns = np.arange(head.width_px, dtype=np.float32)
+    sideways = np.abs(columns - head.chin[0]) / head.width
+    expected = head.chin[1] + head.width * np.interp(sideways, *np.array(_SHOULDERS).T)
+    below = body_visible & (head.rows > head.chin[1] + 0.3 * head.width)
+    found = below.any(0)
+    top = below.argmax(0).astype(np.float32)
+    above = np.clip(top.astype(int) - 2, 0, head.height_px - 1)
+    at = (above, np.arange(head.width_px))
+    on_outline = found & (person_matte[at] < 0.5) & ~near_hair[at] & (sideways > 0.4)
+    offset = np.zeros_like(columns)
+    if on_outline.any():
+        known = np.flatnonzero(on_outline)
+        offset = np.interp(columns, columns[known], (top - expected)[known]).astype(np.float32)
+    line = expected + offset
+    # What is seen of the body lies below its outline, whatever an average person has there.
+    line = np.where(found & (sideways > 0.4), np.minimum(line, top), line)
+    line = np.where(on_outline, top, line)
+    return np.asarray((head.rows >= line[None]) & (sideways[None] < 2.6))
+
+
+def _skin(rgb: Matte, head: _HeadFrame, near_hair: Mask, face: Mask) -> Matte:
+    """Skin for the whole picture: the face's own, carried outward, with much of the forehead's colour on the scalp."""
+    import cv2
+
+    radius = max(1, round(0.04 * head.width))
+    samples = []
+    for index in _SKIN_PLACES:
+        x, y = np.round(head.points[index, :2]).astype(int)
+        window = (slice(max(0, y - radius), y + radius + 1), slice(max(0, x - radius), x + radius + 1))
+        free = ~near_hair[window]
+        if free.any():
+            samples.append(np.median(rgb[window][free], axis=0))
+    median = np.median(samples, axis=0).astype(np.float32) if samples else np.array([180, 140, 120], np.float32)
+    _, below = head.from_point(head.points[9, :2])
+    inner = cv2.erode(face.astype(np.uint8), _disc(max(1, round(0.03 * head.width)))) > 0
+    spread = np.abs(rgb - median).max(2) < 60
+    known = inner & ~near_hair & spread
+    filled = push_pull(rgb, known.astype(np.float32))
+    filled = np.asarray(cv2.GaussianBlur(filled, (0, 0), 0.05 * head.width), np.float32)
+    scalp = np.clip(-below / (0.15 * head.height), 0, 1) * _SCALP_SHARE
+    mixed = filled * (1 - scalp[..., None]) + median * scalp[..., None]
+    x, y = head.from_point((head.points[[234, 454], :2].mean(0) + head.points[168, :2]) / 2)
+    out = np.sqrt((x / (_SKULL[0] * head.width)) ** 2 + (y / (_SKULL[1] * head.height)) ** 2)
+    shade = 1 - _SCALP_SHADE * np.clip((out - 0.6) / 0.4, 0, 1)
+    under_chin = head.below_chin()
+    neck = 1 - 0.16 * np.clip((under_chin + 0.1 * head.width) / (0.15 * head.width), 0, 1)
+    return np.asarray(mixed * np.minimum(shade, neck)[..., None], np.float32)
+
+
+def _filled(rgb: Matte, known: Mask, picture_rgb: Picture, generator: np.random.Generator) -> Matte:
+    filled = push_pull(rgb, known.astype(np.float32))
+    return with_grain(filled, grain_of(picture_rgb, known), ~known, generator)
+
+
+def _soft(mask: Mask, reach: int, *, outward: bool = False) -> Matte:
+    """The mask with a soft border inside it, or outside it."""
+    import cv2
+
+    if outward:
+        distance = cv2.distanceTransform((~mask).astype(np.uint8), cv2.DIST_L2, 5)
+        value = np.clip(1 - distance / max(reach, 1), 0, 1)
+    else:
+        distance = cv2.distanceTransform(mask.astype(np.uint8), cv2.DIST_L2, 5)
+        value = np.clip(distance / max(reach * 0.6, 1), 0, 1)
+    return np.asarray(value * value * (3 - 2 * value), np.float32)
+
+
+def _disc(radius: int) -> NDArray[np.uint8]:
+    import cv2
+
+    return np.asarray(cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * radius + 1,) * 2), np.uint8)
+
+
+def _bytes(values: Matte) -> Picture:
+    return np.clip(np.rint(values), 0, 255).astype(np.uint8)

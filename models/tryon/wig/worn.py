@@ -1,0 +1,178 @@
+"""A wig on a sitter: the layers, in order, and what they make of the picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.tryon.region import Overlay
+from models.tryon.wig.fit import Placement, fit_wig
+from models.tryon.wig.light import FaceLight, contact_shadow, face_light, lit
+from models.tryon.wig.own_hair import BareSitter
+
+Picture = NDArray[np.uint8]
+Matte = NDArray[np.float32]
+Points = NDArray[np.float32]
+
+_ANGLES: Final = 180  # of the outline of a wig, one each two degrees
+_NAPE_SHADE: Final = 0.35  # of the hair's own colour: what hangs behind the neck gets little light
+_INSET: Final = 0.02  # face widths by which the bald head stays inside the wig
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WornWig:
+    """A wig on a sitter, layer by layer; all of the picture's size, colours sRGB, alphas straight.
+
+    From behind to the front: ``sitter.plate_rgb``, ``behind_rgba``, the person (``sitter.person_rgb`` with
+    ``person_alpha``), the shadow on the person, ``wig_rgba``.
+
+    Attributes:
+        sitter: Who wears it, hair taken away; ``sitter.points`` is the head's mesh.
+        placement: The wig's way onto the head; ``placement.worn`` lays any picture of the wig's size on it.
+        wig_rgba: uint8 (h, w, 4); the wig, lit as the sitter is, in front of face and shoulders.
+        behind_rgba: uint8 (h, w, 4); the wig's inner back, seen beside the neck, behind the person.
+        person_alpha: float32 (h, w); the person without hair, without what of a high skull the wig does not hide.
+        shadow: float32 (h, w); opacity of the wig's shadow on the person.
+        removed: float32 (h, w); where plate and person replace the picture.
+    """
+
+    sitter: BareSitter
+    placement: Placement
+    wig_rgba: Picture
+    behind_rgba: Picture
+    person_alpha: Matte
+    shadow: Matte
+    removed: Matte
+
+    def overlay(self) -> Overlay:
+        """Everything that lies over the picture."""
+        height, width = self.person_alpha.shape
+        alpha = self.person_alpha[..., None]
+        plate = self.sitter.plate_rgb.astype(np.float32)
+        bare = plate + alpha * (self.sitter.person_rgb.astype(np.float32) - plate)
+        wig_alpha = np.divide(self.wig_rgba[..., 3], 255, dtype=np.float32)
+        behind = np.divide(self.behind_rgba[..., 3], 255, dtype=np.float32) * (1 - self.person_alpha)
+        return (
+            Overlay.nothing(height, width)
+            .over(bare, self.removed)
+            .over(self.behind_rgba[..., :3], behind)
+            .over(np.zeros(3, np.float32), self.shadow)
+            .over(self.wig_rgba[..., :3], wig_alpha)
+        )
+
+    def with_wig(self, wig_rgba: Picture) -> WornWig:
+        """The same with another colour: ``wig_rgba`` replaces the one that is worn, of the same shape."""
+        return replace(self, wig_rgba=wig_rgba, behind_rgba=_behind(wig_rgba, self.sitter.points))
+
+
+def wear(
+    sitter: BareSitter,
+    wig_rgba: Picture,
+    wig_points: Points,
+    wig_light: FaceLight | None,
+    *,
+    placement: Placement | None = None,
+) -> WornWig:
+    """The sitter with the wig on.
+
+    Args:
+        wig_rgba: The wig's own picture, straight alpha, with the mesh ``wig_points`` of the head in it.
+        wig_light: How the face in the wig's photo was lit.
+        placement: Of the same wig on the same sitter, if it is known already.
+    """
+    height, width = sitter.person_alpha.shape
+    if placement is None:
+        placement = fit_wig(wig_points, sitter.points, width, height)
+    worn = lit(placement.worn(wig_rgba), sitter.points, face_light(sitter.picture_rgb, sitter.points), wig_light)
+    alpha = np.divide(worn[..., 3], 255, dtype=np.float32)
+    cut = _skull_cut(alpha, sitter.points, sitter.face_width)
+    person_alpha = np.asarray(sitter.person_alpha * (1 - cut), np.float32)
+    shadow = contact_shadow(alpha, sitter.points) * person_alpha
+    # Beyond the wig's reach a shadow is a change that nobody sees: those pixels stay the picture's own.
+    shadow = np.asarray(np.clip(shadow - 0.012, 0, 1), np.float32)
+    removed = np.maximum(sitter.removed, np.where(sitter.person_alpha > 0.02, cut, 0))
+    return WornWig(
+        sitter=sitter,
+        placement=placement,
+        wig_rgba=worn,
+        behind_rgba=_behind(worn, sitter.points),
+        person_alpha=person_alpha,
+        shadow=shadow,
+        removed=np.asarray(removed, np.float32),
+    )
+
+
+def _skull_cut(wig_alpha: Matte, points: Points, face_width: float) -> Matte:
+    """1 above the eyes where the head would stand out of the wig, as a skull that is larger than the wig's own does."""
+    import cv2
+
+    centre = points[[168, 9], :2].mean(0)
+    across = points[454, :2] - points[234, :2]
+    roll = np.arctan2(across[1], across[0])
+    reach = 2.2 * face_width
+    num_steps = 160
+    # Rows are directions, starting at the picture's right side of the head and going over the crown.
+    angles = np.linspace(-np.pi, 0, _ANGLES // 2 + 1) + roll
+    radii = np.linspace(0, reach, num_steps)
+    x = centre[0] + np.cos(angles)[:, None] * radii
+    y = centre[1] + np.sin(angles)[:, None] * radii
+    seen = cv2.remap(wig_alpha, x.astype(np.float32), y.astype(np.float32), cv2.INTER_LINEAR)
+    solid = seen > 0.6
+    has = solid.any(1)
+    outer = np.where(has, radii[num_steps - 1 - solid[:, ::-1].argmax(1)], reach)
+    outer = np.where(has, outer - _INSET * face_width, outer)
+    kernel = np.ones(5) / 5
+    outer = np.convolve(np.pad(outer, 2, mode="edge"), kernel, mode="valid")
+    height, width = wig_alpha.shape
+    dx, dy = np.meshgrid(
+        np.arange(width, dtype=np.float32) - centre[0], np.arange(height, dtype=np.float32) - centre[1]
+    )
+    angle = (np.arctan2(dy, dx) - roll + np.pi) % (2 * np.pi) - np.pi
+    limit = np.interp(angle.ravel(), np.linspace(-np.pi, 0, len(outer)), outer, right=reach).reshape(angle.shape)
+    soft = max(1.0, 0.012 * face_width)
+    over = np.clip((np.hypot(dx, dy) - limit) / soft + 0.5, 0, 1)
+    # At the ears the cut fades out: they may stand out of a short wig.
+    upper = np.clip((-angle - np.deg2rad(12)) / np.deg2rad(12), 0, 1) * np.clip(
+        (np.pi + angle - np.deg2rad(12)) / np.deg2rad(12), 0, 1
+    )
+    return np.asarray(np.where(angle < 0, over * upper, 0), np.float32)
+
+
+def _behind(wig_rgba: Picture, points: Points) -> Picture:
+    """The inner back of the wig: between its left and right part beside the neck, dark, behind the person."""
+    import cv2
+
+    height, width = wig_rgba.shape[:2]
+    solid = wig_rgba[..., 3] > 140
+    chin, top = points[152, :2], points[10, :2]
+    face_height = float(np.linalg.norm(chin - top))
+    centre = points[[234, 454], :2].mean(0)
+    columns = np.arange(width)
+    left_side, right_side = solid & (columns < centre[0]), solid & (columns >= centre[0])
+    both = left_side.any(1) & right_side.any(1)
+    # The inner edges: of the left part the rightmost pixel, of the right part the leftmost.
+    left = np.where(both, width - 1 - left_side[:, ::-1].argmax(1), 0)
+    right = np.where(both, right_side.argmax(1), 0)
+    between = both[:, None] & (columns >= left[:, None] - 2) & (columns <= right[:, None] + 2)
+    rows = np.arange(height)
+    ends = int(np.flatnonzero(both).max()) if both.any() else 0
+    fade = np.clip((ends - rows) / max(0.25 * face_height, 1), 0, 1) * (rows > centre[1])
+    out = np.zeros_like(wig_rgba)
+    if not between.any():
+        return out
+    # Its colour is that of the hair's own dark strands nearby.
+    weight = solid.astype(np.float32)
+    sigma = max(1.0, 0.12 * face_height)
+    small = max(1, int(sigma / 3))
+    size = (max(1, width // small), max(1, height // small))
+    mass = cv2.resize(weight, size, interpolation=cv2.INTER_AREA)
+    colour = cv2.resize(wig_rgba[..., :3] * weight[..., None], size, interpolation=cv2.INTER_AREA)
+    mass, colour = (cv2.GaussianBlur(part, (0, 0), 3.0) for part in (mass, colour))
+    mean = cv2.resize(colour / np.maximum(mass, 1e-4)[..., None], (width, height), interpolation=cv2.INTER_LINEAR)
+    out[..., :3] = np.clip(np.rint(mean * _NAPE_SHADE), 0, 255).astype(np.uint8)
+    alpha = cv2.GaussianBlur(between.astype(np.float32), (0, 0), max(0.7, 0.01 * face_height)) * fade[:, None]
+    out[..., 3] = np.clip(np.rint(alpha * 255), 0, 255).astype(np.uint8)
+    return out
