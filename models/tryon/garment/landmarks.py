@@ -1,0 +1,353 @@
+"""Named points of a garment from its outline: collar, shoulders, armpits, cuffs, waist, hem, crotch, legs.
+
+Points are found on the half of the outline at the picture's right; the other half is found in a mirror. Sides are the
+wearer's: on a front view the wearer's left is at the picture's right, on a back view it is at the left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.tryon.garment.category import CHEST, LEGS
+from models.tryon.garment.silhouette import Silhouette, turning
+from services.domain.product import GarmentCategory
+
+Point = tuple[float, float]
+
+
+class SleeveKind(StrEnum):
+    """What is at the shoulders; ``NONE`` for what does not reach them."""
+
+    SLEEVED = "sleeved"
+    SLEEVELESS = "sleeveless"
+    STRAP = "strap"
+    NONE = "none"
+
+
+_SLEEVE_REACH: Final = 0.14  # of the chest's width a sleeve goes past the armpit (recipe, measured)
+_ARMPIT_TURN_DEG: Final = -38.0
+_ARMPIT_ROWS: Final = (0.08, 0.93)  # of the height; a sleeve that lies against the body parts from it far below
+_CAP_REACH: Final = 0.3  # of the chest's width: what reaches less far may be the edge of a bodice, not a sleeve
+_ARMHOLE_TURN_DEG: Final = -14.0
+_LONG_SLEEVE: Final = 1.1  # of the chest's width, from shoulder to cuff
+_ARMHOLE: Final = 0.40  # of the chest's width from shoulder to armpit, where the sleeve hides it (measured on shirts)
+_STRAP: Final = 0.13  # of the chest's width: narrower shoulders are straps
+_COLLAR_TURN_DEG: Final = -14.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HalfTop:
+    """Points of the picture's right half of something worn on the chest, in the silhouette's pixels."""
+
+    collar: Point
+    shoulder: Point
+    armpit: Point
+    gap: Point  # where sleeve and body part; the armpit itself, or below it where the sleeve lies against the body
+    cuff_outer: Point | None
+    cuff_inner: Point | None
+    waist: Point
+    hem: Point
+
+
+def half_top(shape: Silhouette) -> HalfTop:
+    """Collar to hem of the right half of an upright top, dress, shirt or jacket."""
+    half = shape.right_half()
+    turns = shape.turns()[: len(half)]
+    gap_at = _sleeve_gap(shape, half, turns)
+    if gap_at is None:
+        return _half_sleeveless(shape, half, turns)
+    arc = half[: gap_at + 1]
+    gap = half[gap_at]
+    chest = float(gap[0] - shape.axis_x)
+    tip = arc[int(np.argmax(arc[:, 0] + 0.4 * arc[:, 1]))]
+    root = np.asarray([gap[0], _upper_edge(arc, float(gap[0] - 0.1 * chest))], np.float32)
+    along = tip - (root + np.asarray([gap[0], min(gap[1], root[1] + chest)], np.float32)) / 2
+    along = along / max(float(np.hypot(*along)), 1e-6)
+    outer_at = int(np.argmax(arc @ _turned(along, -35)))
+    inner_at = outer_at + int(np.argmax(arc[outer_at:] @ _turned(along, 35)))
+    collar_at = _collar(shape, half[: outer_at + 1], turns)
+    shoulder_at = _shoulder(half, collar_at, outer_at, gap, chest)
+    hem_at = _hem(half, gap_at)
+    cuff = (arc[outer_at] + arc[inner_at]) / 2
+    armpit = _hidden_armpit(gap, half[shoulder_at], chest, length=float(np.hypot(*(cuff - half[shoulder_at]))))
+    return HalfTop(
+        collar=_point(half[collar_at]),
+        shoulder=_point(half[shoulder_at]),
+        armpit=armpit,
+        gap=_point(gap),
+        cuff_outer=_point(arc[outer_at]),
+        cuff_inner=_point(arc[inner_at]),
+        waist=_waist(np.vstack([[armpit], half[gap_at : hem_at + 1]])),
+        hem=_point(half[hem_at]),
+    )
+
+
+def _hidden_armpit(gap: NDArray[np.float32], shoulder: NDArray[np.float32], chest: float, length: float) -> Point:
+    """The armpit, taken to be at its usual depth where a long sleeve lies against the body below it."""
+    usual = float(shoulder[1]) + _ARMHOLE * 2 * chest
+    if gap[1] <= usual + 0.3 * chest or length < _LONG_SLEEVE * 2 * chest:
+        return _point(gap)
+    return float(gap[0]) - 0.04 * chest, usual
+
+
+def _sleeve_gap(shape: Silhouette, half: NDArray[np.float32], turns: NDArray[np.float32]) -> int | None:
+    """Index of the corner between sleeve and body, None where there is no sleeve."""
+    height = half[:, 1] - shape.top
+    low, high = (share * shape.height for share in _ARMPIT_ROWS)
+    open_to = (height > low) & (height < high) & (half[:, 0] > shape.axis_x + 0.1 * shape.height)
+    best: tuple[float, int] | None = None
+    for index in np.flatnonzero(open_to & (turns < _ARMPIT_TURN_DEG)):
+        around = turns[max(0, index - 8) : index + 9]
+        if turns[index] > around.min():
+            continue
+        chest = 2 * (half[index, 0] - shape.axis_x)
+        reach = float(half[: index + 1, 0].max() - half[index, 0])
+        if reach < _SLEEVE_REACH * chest or (reach < _CAP_REACH * chest and _has_armhole(shape, half[: index + 1])):
+            continue
+        depth = _notch(half, int(index))
+        score = depth / shape.height + 0.002 * -float(turns[index])
+        if best is None or score > best[0]:
+            best = (score, int(index))
+    return best[1] if best else None
+
+
+def _has_armhole(shape: Silhouette, arc: NDArray[np.float32]) -> bool:
+    """Whether the edge bends inwards between the shoulder and the outermost point, as round a bare arm."""
+    tip = int(np.argmax(arc[:, 0]))
+    turns = turning(shape.outline, 0.06 * shape.height)[:tip]
+    outside = arc[:tip, 0] > shape.axis_x + 0.6 * (arc[tip, 0] - shape.axis_x)
+    return bool((outside & (turns < _ARMHOLE_TURN_DEG)).sum() * _step(arc) > 0.03 * shape.height)
+
+
+def _step(curve: NDArray[np.float32]) -> float:
+    return float(np.median(np.hypot(*np.diff(curve, axis=0).T)))
+
+
+def _notch(half: NDArray[np.float32], index: int) -> float:
+    """How deep a point lies behind the straight line over its notch: from the farthest before it to the hem after."""
+    point = half[index]
+    before = half[: index + 1]
+    start = before[int(np.argmax(before[:, 0] + 0.7 * before[:, 1]))]
+    after = half[index:]
+    end = after[int(np.argmax(after[:, 0] + 0.7 * after[:, 1]))]
+    line = end - start
+    length = max(float(np.hypot(*line)), 1.0)
+    return abs(float(line[0] * (point[1] - start[1]) - line[1] * (point[0] - start[0]))) / length
+
+
+def _half_sleeveless(shape: Silhouette, half: NDArray[np.float32], turns: NDArray[np.float32]) -> HalfTop:
+    upper = half[: int(np.argmax(half[:, 1] > shape.top + 0.45 * shape.height))]
+    reach = float((upper[:, 0] - shape.axis_x).max())
+    high = upper[:, 1] < shape.top + 0.3 * shape.height
+    shoulder_at = int(np.argmax(np.where(high, upper @ np.asarray([1.0, -0.6], np.float32), -np.inf)))
+    armpit_at = _armhole_end(shape, half, shoulder_at, reach)
+    collar_at = _collar(shape, half[: shoulder_at + 1], turns)
+    hem_at = _hem(half, armpit_at)
+    return HalfTop(
+        collar=_point(half[collar_at]),
+        shoulder=_point(half[shoulder_at]),
+        armpit=_point(half[armpit_at]),
+        gap=_point(half[armpit_at]),
+        cuff_outer=None,
+        cuff_inner=None,
+        waist=_waist(half[armpit_at : hem_at + 1]),
+        hem=_point(half[hem_at]),
+    )
+
+
+def _armhole_end(shape: Silhouette, half: NDArray[np.float32], shoulder_at: int, reach: float) -> int:
+    """Where the armhole meets the side seam: the corner after the inward arc, else a usual depth below the shoulder."""
+    end = int(np.argmax(half[:, 1] > shape.top + 0.5 * shape.height))
+    arc = half[shoulder_at:end]
+    usual = shoulder_at + int(np.argmax(arc[:, 1] > arc[0, 1] + 0.24 * shape.height))
+    if len(arc) < 8:
+        return usual
+    corners = turning(half, 0.06 * shape.height)[shoulder_at:end]
+    below = arc[:, 1] - arc[0, 1]
+    inward = int(np.argmin(np.where(below < 0.2 * shape.height, arc[:, 0], np.inf)))
+    deep = (np.arange(len(arc)) > inward) & (below > 0.1 * shape.height)
+    if not deep.any() or arc[inward:, 0].max() - arc[inward, 0] < 0.03 * reach:
+        return usual
+    # The first strong corner: a cut-out or a waist below it has corners of its own.
+    strong = np.flatnonzero(deep & (corners > 0.7 * corners[deep].max()))
+    return shoulder_at + int(strong[0])
+
+
+def _collar(shape: Silhouette, top: NDArray[np.float32], turns: NDArray[np.float32]) -> int:
+    """Index of the point where the neck opening meets the shoulder."""
+    span = top[-1, 0] - shape.axis_x
+    near = top[:, 0] < shape.axis_x + 0.62 * span
+    peak = int(np.argmin(np.where(near, top[:, 1], np.inf)))
+    after = np.arange(len(top)) > 3
+    concave = np.where(near & after, turns[: len(top)], 0)
+    notch = int(np.argmin(concave))
+    if concave[notch] < _COLLAR_TURN_DEG and notch > peak:
+        return notch
+    return max(peak, 1)
+
+
+def _shoulder(
+    half: NDArray[np.float32], collar_at: int, outer_at: int, armpit: NDArray[np.float32], chest: float
+) -> int:
+    """The upper edge's outermost bend near above the armpit."""
+    arc = half[collar_at : outer_at + 1]
+    if len(arc) < 3:
+        return collar_at
+    line = arc[-1] - arc[0]
+    away = (line[0] * (arc[:, 1] - arc[0, 1]) - line[1] * (arc[:, 0] - arc[0, 0])) / max(float(np.hypot(*line)), 1.0)
+    off = np.abs(arc[:, 0] - (armpit[0] - 0.06 * chest)) / max(chest, 1.0)
+    return collar_at + int(np.argmin(away / max(chest, 1.0) + 0.8 * off))
+
+
+def _hem(half: NDArray[np.float32], armpit_at: int) -> int:
+    body = half[armpit_at:]
+    return armpit_at + int(np.argmax(body @ np.asarray([0.8, 1.0], np.float32)))
+
+
+def _waist(side: NDArray[np.float32]) -> Point:
+    """The narrowest point of the middle of a side, else the point at .55 of its length."""
+    if len(side) < 5:
+        return _point(side[-1])
+    share = (side[:, 1] - side[0, 1]) / max(float(side[-1, 1] - side[0, 1]), 1.0)
+    middle = (share > 0.2) & (share < 0.75)
+    usual = int(np.argmin(np.abs(share - 0.55)))
+    if not middle.any():
+        return _point(side[usual])
+    narrow = int(np.argmin(np.where(middle, side[:, 0], np.inf)))
+    inner = share[narrow] > 0.25 and share[narrow] < 0.7
+    return _point(side[narrow] if inner else side[usual])
+
+
+def half_skirt(shape: Silhouette) -> dict[str, Point]:
+    """Waist, hip and hem of the right half of a skirt."""
+    half = shape.right_half()
+    waist_at = int(np.argmax(half @ np.asarray([0.8, -1.0], np.float32)))
+    hem_at = waist_at + int(np.argmax(half[waist_at:] @ np.asarray([0.8, 1.0], np.float32)))
+    side = half[waist_at : hem_at + 1]
+    hip = side[int(np.argmin(np.abs(side[:, 1] - (side[0, 1] + 0.35 * (side[-1, 1] - side[0, 1])))))]
+    return {"waist": _point(side[0]), "hip": _point(hip), "hem": _point(side[-1])}
+
+
+def crotch_of(shape: Silhouette) -> tuple[Point, int]:
+    """The highest point between the legs, and its index in the outline."""
+    outline = shape.outline
+    right = outline[:, 0] > shape.axis_x
+    first = int(np.argmax(np.where(right, outline[:, 1] - 0.3 * (outline[:, 0] - shape.axis_x), -np.inf)))
+    last = int(np.argmax(np.where(~right, outline[:, 1] - 0.3 * (shape.axis_x - outline[:, 0]), -np.inf)))
+    between = outline[first : last + 1]
+    index = first + int(np.argmin(between[:, 1])) if len(between) else len(outline) // 2
+    return _point(outline[index]), index
+
+
+def _bib_end(shape: Silhouette, half: NDArray[np.float32]) -> int:
+    """Where the side of an overall begins, below its bib."""
+    depth = (half[:, 1] - shape.top) / shape.height
+    side = (depth > 0.2) & (depth < 0.6)
+    return int(np.argmax(np.where(side, half @ np.asarray([1.0, -0.5], np.float32), -np.inf)))
+
+
+def half_bib(shape: Silhouette) -> dict[str, Point]:
+    """Shoulder strap, bib and side of the right half of an overall."""
+    half = shape.right_half()
+    armpit_at = _bib_end(shape, half)
+    upper = half[: armpit_at + 1]
+    shoulder = upper[int(np.argmax(upper @ np.asarray([0.5, -1.0], np.float32)))]
+    inner = upper[int(np.argmax(upper @ np.asarray([-0.5, -1.0], np.float32)))]
+    return {
+        "collar": _point(inner),
+        "shoulder": _point(shoulder),
+        "armpit": _point(half[armpit_at]),
+    }
+
+
+def half_legs(shape: Silhouette, *, bib: bool) -> dict[str, Point]:
+    """Waist to leg end of the right half of trousers, or of what an overall has below its bib."""
+    crotch, index = crotch_of(shape)
+    half = shape.outline[: index + 1]
+    waist_at = _bib_end(shape, half) if bib else int(np.argmax(half @ np.asarray([0.8, -1.0], np.float32)))
+    outer_at = waist_at + int(np.argmax(half[waist_at:] @ np.asarray([0.7, 1.0], np.float32)))
+    inner_at = outer_at + int(np.argmax(half[outer_at:] @ np.asarray([-0.7, 1.0], np.float32)))
+    outer, inner = half[waist_at : outer_at + 1], half[inner_at:]
+    hip_y = half[waist_at, 1] + 0.6 * (crotch[1] - half[waist_at, 1])
+    knee_y = crotch[1] + 0.47 * (half[outer_at, 1] - crotch[1])
+    return {
+        "waist": _point(half[waist_at]),
+        "hip": _at_row(outer, hip_y),
+        "knee_outer": _at_row(outer, knee_y),
+        "knee_inner": _at_row(inner, knee_y),
+        "leg_outer": _point(half[outer_at]),
+        "leg_inner": _point(half[inner_at]),
+    }
+
+
+def sleeve_kind(right: HalfTop, left: HalfTop, shape: Silhouette) -> SleeveKind:
+    """Sleeved when either side is (the other may be folded away), a strap when the shoulders are narrow."""
+    if right.cuff_outer or left.cuff_outer:
+        return SleeveKind.SLEEVED
+    chest = right.armpit[0] - (shape.mask.shape[1] - 1 - left.armpit[0])
+    narrow = max(abs(side.shoulder[0] - side.collar[0]) for side in (right, left))
+    return SleeveKind.STRAP if narrow < _STRAP * chest else SleeveKind.SLEEVELESS
+
+
+def landmarks_of(shape: Silhouette, category: GarmentCategory, *, back: bool) -> tuple[dict[str, Point], SleeveKind]:
+    """All named points in the silhouette's pixels."""
+    mirror = shape.mirrored()
+    sides = ("right", "left") if back else ("left", "right")  # of the picture's right and left half
+    points: dict[str, Point] = {}
+    kind = SleeveKind.NONE
+    for side, view in zip(sides, (shape, mirror), strict=True):
+        found: dict[str, Point | None] = {}
+        if category in LEGS:
+            legs = half_legs(view, bib=category is GarmentCategory.OVERALL)
+            found |= {
+                f"{name.split('_')[0]}_{side}" + (f"_{name.split('_')[1]}" if "_" in name else ""): point
+                for name, point in legs.items()
+            }
+        elif category is GarmentCategory.SKIRT:
+            found |= {f"{name}_{side}": point for name, point in half_skirt(view).items()}
+        if category is GarmentCategory.OVERALL:
+            found |= {f"{name}_{side}": point for name, point in half_bib(view).items()}
+        elif category in CHEST:
+            top = half_top(view)
+            found |= {f"{name}_{side}": getattr(top, name) for name in ("collar", "shoulder", "armpit", "waist", "hem")}
+            found |= {f"cuff_{side}_outer": top.cuff_outer, f"cuff_{side}_inner": top.cuff_inner}
+        width = shape.mask.shape[1]
+        for name, point in found.items():
+            if point is not None:
+                points[name] = point if view is shape else (width - 1 - point[0], point[1])
+    if category in LEGS:
+        points["crotch"] = crotch_of(shape)[0]
+    else:
+        points["hem_middle"] = _point(shape.right_half()[-1])
+    if category in CHEST and category is not GarmentCategory.OVERALL:
+        kind = sleeve_kind(half_top(shape), half_top(mirror), shape)
+        points["neck_back"] = _point(shape.outline[0])
+    if category is GarmentCategory.OVERALL:
+        kind = SleeveKind.STRAP
+        points["neck_front"] = _point(shape.outline[0])
+    return points, kind
+
+
+def _at_row(side: NDArray[np.float32], y: float) -> Point:
+    return _point(side[int(np.argmin(np.abs(side[:, 1] - y)))])
+
+
+def _upper_edge(arc: NDArray[np.float32], x: float) -> float:
+    """The highest point of a curve near a column."""
+    near = np.abs(arc[:, 0] - x) < 4
+    return float(arc[near, 1].min()) if near.any() else float(arc[:, 1].min())
+
+
+def _turned(direction: NDArray[np.float32], degrees: float) -> NDArray[np.float32]:
+    """A direction turned clockwise on the screen."""
+    c, s = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+    return np.asarray([c * direction[0] - s * direction[1], s * direction[0] + c * direction[1]], np.float32)
+
+
+def _point(xy: NDArray[np.float32]) -> Point:
+    return float(xy[0]), float(xy[1])
