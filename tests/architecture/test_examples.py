@@ -43,17 +43,3 @@ def test_normalisation_examples_are_what_is_spoken(language, written, spoken):
 
     sentences = speakable(written, language=language, pronunciations={})
     assert " ".join(sentence.spoken for sentence in sentences) == spoken
-
-
-def test_architecture_page_names_every_port_and_its_adapters():
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    ports = {path.stem for path in (ROOT / "services" / "ports").glob("*.py")} - {"__init__"}
-    assert set(re.findall(r"^\| `([a-z_]+)` \| .*\| .*\| .*\|$", page, re.MULTILINE)) >= ports
-    sources = "".join(
-        p.read_text(encoding="utf-8")
-        for d in ("services/adapters", "models/speech", "tests/fakes")
-        for p in (ROOT / d).rglob("*.py")
-    )
-    named = re.findall(r"`((?:Sqlite|File|Fake|Local|Http|System|Espeak|Piper)[A-Za-z]+)`", page)
-    assert len(named) > 15
-    assert [name for name in named if f"class {name}" not in sources] == []

@@ -12,6 +12,8 @@ import pytest
 
 from models import weights
 from models.speech import synthesizer
+from models.speech.piper_synthesis import PiperSynthesizer
+from models.speech.synthesis import EspeakSynthesizer
 from services.domain.errors import ContentRejected, NotFound
 from services.domain.video import VoiceSettings
 from services.ports.speech import Speech
@@ -39,6 +41,11 @@ def say(voice_id: str) -> Say:
         return synthesizer(voice_id).synthesize(text, voice, language=language)
 
     return speak
+
+
+def test_voice_is_spoken_by_the_engine_that_has_it(voice_id):
+    engines = {"en-us": EspeakSynthesizer, "piper-joe": PiperSynthesizer}
+    assert isinstance(synthesizer(voice_id), engines[voice_id])
 
 
 def spoken_s(speech: Speech) -> float:
