@@ -24,6 +24,8 @@ def _serve(job_id: str) -> Job:
         uploads=ours.uploads,
         avatars=ours.avatars,
         voices=ours.voices,
+        models=ours.models,
+        products=ours.products,
         language_model=ours.language_model,
         managed_speech=ours.managed_speech,
         consents=ours.consents,

@@ -44,6 +44,8 @@ class Settings:
         certificate_secret: Name of the secret with that key's certificate chain, PEM.
         timestamp_url: An RFC 3161 authority that vouches for the time of signing; empty asks none.
         content_producer: Name or registered code of the service, for the metadata label of what it makes.
+        model_checkpoint: Checkpoint of the manifest that makes models to a specification; empty takes the catalogue's.
+        refine_checkpoint: Checkpoint of the manifest that repaints seams of previews; empty refuses ``refine``.
         price_list: File with the operator's prices (TOML); empty takes the one that comes along.
         tracing: Keep OpenTelemetry traces; needs the extra ``tracing``, and OTEL_* variables say where they go.
     """
@@ -101,6 +103,8 @@ class Settings:
     certificate_secret: str = ""
     timestamp_url: str = ""
     content_producer: str = "Spokesmodel"
+    model_checkpoint: str = ""
+    refine_checkpoint: str = ""
     price_list: str = ""
     tracing: bool = False
 

@@ -12,6 +12,28 @@ from services.domain.video import Background, Disclosure
 MAX_VIEWS: Final = 9
 MAX_YAW_DEG: Final = 45.0
 MAX_COLOURS: Final = 8
+HAIR_COLOURS: Final = (  # as the wig engine knows them (a test compares)
+    "black",
+    "dark_brown",
+    "brown",
+    "light_brown",
+    "auburn",
+    "red",
+    "copper",
+    "strawberry_blonde",
+    "dark_blonde",
+    "blonde",
+    "platinum",
+    "grey",
+    "silver",
+    "white",
+    "pink",
+    "purple",
+    "blue",
+    "teal",
+    "green",
+    "burgundy",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +44,7 @@ class WigPreviewRequest:
         yaw_deg: Views of the head turned so far from how the photo shows it; negative to the viewer's left. 0 is the
             photo itself.
         turntable: Make the looping video, too.
-        colours: Variants by name (``black``, ``honey_blonde``) or as ``#rrggbb``.
+        colours: Variants by name (``HAIR_COLOURS``) or as ``#rrggbb``.
         refine: Repaint seams with the configured checkpoint; the product's pixels stay.
     """
 

@@ -66,14 +66,14 @@ class ProductPhoto:
     """One photo of the product as the catalogue keeps it.
 
     Attributes:
-        key: The photo, under ``catalogue/``.
+        key: The photo, under ``catalogue/``; None while the product is not ready.
         pins: Hand-set points by name, x and y as fractions of the upright photo's width and height; they win over
             what is found in it.
         asset_key: What the engine made of it (``ASSET_ROLE``), under ``catalogue/``; None while there is none.
         cutout_key: The product alone, to be looked at.
     """
 
-    key: str
+    key: str | None = None
     view: ProductView = ProductView.FRONT
     pins: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     asset_key: str | None = None

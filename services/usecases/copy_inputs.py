@@ -40,7 +40,7 @@ def copy_presenter(
     else:
         try:
             source = avatars.get(job.tenant_id, presenter.avatar_id).object_key
-            key = _copy(source, "presenter", job, objects=objects)
+            key = copy_object(source, "presenter", job, objects=objects)
         except NotFound as error:
             raise ContentRejected(
                 f"Avatar {presenter.avatar_id} is not there any more.",
@@ -51,19 +51,25 @@ def copy_presenter(
 
 
 def copy_background(
-    background: Background, job: Job, *, objects: ObjectStore, uploads: UploadStore, fetch: SourceReader
+    background: Background,
+    job: Job,
+    *,
+    objects: ObjectStore,
+    uploads: UploadStore,
+    fetch: SourceReader,
+    param: str = "background",
 ) -> BackgroundShot:
-    """The background, its picture as an object of the job.
+    """The background, its picture as an object of the job; ``param`` is the request field that asks for it.
 
     Raises:
         ContentRejected: ``upload_not_found``, or what ``fetch`` says.
     """
     key = None
     if background.source_url is not None:
-        key = fetch(background.source_url, "background", ("image",), "background.source_url")
+        key = fetch(background.source_url, "background", ("image",), f"{param}.source_url")
     if background.upload_id is not None:
         key = copy_upload(
-            background.upload_id, "background", job, param="background.upload_id", objects=objects, uploads=uploads
+            background.upload_id, "background", job, param=f"{param}.upload_id", objects=objects, uploads=uploads
         )
     return BackgroundShot(kind=background.kind, color=background.color, key=key)
 
@@ -75,14 +81,19 @@ def copy_upload(upload_id: str, role: str, job: Job, *, param: str, objects: Obj
         ContentRejected: ``upload_not_found``.
     """
     try:
-        return _copy(uploads.get(job.tenant_id, upload_id).object_key, role, job, objects=objects)
+        return copy_object(uploads.get(job.tenant_id, upload_id).object_key, role, job, objects=objects)
     except NotFound as error:
         raise ContentRejected(
             f"Upload {upload_id} is not there any more; send the file again.", code="upload_not_found", param=param
         ) from error
 
 
-def _copy(source: str, role: str, job: Job, *, objects: ObjectStore) -> str:
+def copy_object(source: str, role: str, job: Job, *, objects: ObjectStore) -> str:
+    """Key of the job's own copy of the object at ``source``, named for its role.
+
+    Raises:
+        NotFound: ``object_not_found``.
+    """
     source_key = ObjectKey.parse(source)
     target = work_key(job, role + PurePosixPath(source_key.name).suffix)
     objects.copy(source_key, target)

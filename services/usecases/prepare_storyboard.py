@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Final
 
-from services.domain import wire
-from services.domain.engine import EngineKind, Failure
+from services.domain.engine import Failure
 from services.domain.errors import EngineFailed, SpokesmodelError
 from services.domain.job import Job, JobState, JobStep, Progress
 from services.domain.outcome import finish
-from services.domain.storyboard import Storyboard
-from services.domain.video import VideoRequest
 from services.ports.catalogue import AvatarCatalogue, VoiceCatalogue
 from services.ports.clock import Clock
 from services.ports.consents import ConsentStore
@@ -20,14 +16,16 @@ from services.ports.fetcher import Fetcher
 from services.ports.jobs import JobStore
 from services.ports.language_model import LanguageModel
 from services.ports.managed_speech import ManagedSpeech
+from services.ports.models import ModelCatalogue
 from services.ports.objects import ObjectStore
+from services.ports.products import ProductStore
 from services.ports.uploads import UploadStore
 from services.settings import Settings
 from services.usecases.check_consent import check_still_allowed
-from services.usecases.copy_inputs import copy_background, copy_presenter
 from services.usecases.fetch_source import reader_for
-from services.usecases.prepare_speech import prepare_speech
 from services.usecases.revise import revise
+from services.usecases.storyboards.preparation import Preparation
+from services.usecases.storyboards.table import PREPARERS
 from services.usecases.work_key import work_key
 
 _MEDIA_TYPE: Final = "application/json"
@@ -41,6 +39,8 @@ def prepare_storyboard(
     uploads: UploadStore,
     avatars: AvatarCatalogue,
     voices: VoiceCatalogue,
+    models: ModelCatalogue,
+    products: ProductStore,
     language_model: LanguageModel | None,
     consents: ConsentStore,
     fetcher: Fetcher,
@@ -63,35 +63,22 @@ def prepare_storyboard(
     try:
         if job.step_tries >= settings.max_step_tries:
             raise EngineFailed(f"Preparing was given up after {job.step_tries} tries.", code="prepare_failed")
-        if job.kind is EngineKind.NOOP:
-            storyboard = json.dumps(dict(job.request)).encode()
-        else:
-            check_still_allowed(job, consents=consents, clock=clock)
-            request = wire.from_values(VideoRequest, job.request)
-            fetch = reader_for(job, fetcher=fetcher, objects=objects, clock=clock, settings=settings)
-            storyboard = wire.encode(
-                Storyboard(
-                    job_id=job.id,
-                    presenter=copy_presenter(
-                        request.presenter, job, objects=objects, uploads=uploads, avatars=avatars, fetch=fetch
-                    ),
-                    speech=prepare_speech(
-                        request.speech,
-                        job,
-                        voices=voices,
-                        language_model=language_model,
-                        managed_speech=managed_speech,
-                        objects=objects,
-                        uploads=uploads,
-                        fetch=fetch,
-                    ),
-                    frame=request.frame,
-                    background=copy_background(request.background, job, objects=objects, uploads=uploads, fetch=fetch),
-                    subtitles=request.subtitles,
-                    disclosure=request.disclosure,
-                    seed=request.seed,
-                )
+        check_still_allowed(job, consents=consents, clock=clock)
+        storyboard = PREPARERS[job.kind](
+            Preparation(
+                job=job,
+                objects=objects,
+                uploads=uploads,
+                avatars=avatars,
+                voices=voices,
+                models=models,
+                products=products,
+                language_model=language_model,
+                managed_speech=managed_speech,
+                fetch=reader_for(job, fetcher=fetcher, objects=objects, clock=clock, settings=settings),
+                settings=settings,
             )
+        )
         key = work_key(job, "storyboard.json")
         objects.put(key, storyboard, media_type=_MEDIA_TYPE)
     except SpokesmodelError as error:

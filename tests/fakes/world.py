@@ -51,9 +51,9 @@ CALLBACK_URL = "https://client.example/hook"
 
 # How files of these types begin.
 STARTS = {
-    "image/png": b"\x89PNG\r\n\x1a\n",
-    "image/jpeg": b"\xff\xd8\xff\xe0",
-    "image/webp": b"RIFF\x10\0\0\0WEBPVP8 ",
+    "image/png": b"\x89PNG\r\n\x1a\n\0\0\0\0IEND\xaeB`\x82",  # these two end, too
+    "image/jpeg": b"\xff\xd8\xff\xda\0\x02\xff\xd9",
+    "image/webp": b"RIFF\x08\0\0\0WEBPVP8 ",
     "audio/wav": b"RIFF\x10\0\0\0WAVEfmt ",
     "video/mp4": b"\0\0\0\x18ftypisom",
 }
@@ -189,6 +189,8 @@ class World:
             uploads=self.uploads,
             avatars=self.avatars,
             voices=self.voices,
+            models=self.models,
+            products=self.products,
             language_model=self.services.language_model,
             managed_speech=self.services.managed_speech,
             consents=self.consents,

@@ -141,6 +141,8 @@ class Tenancy:
             uploads=ours.uploads,
             avatars=ours.avatars,
             voices=ours.voices,
+            models=ours.models,
+            products=ours.products,
             language_model=None,
             consents=ours.consents,
             fetcher=ours.fetcher,
