@@ -11,6 +11,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, asynccontextmanager
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final, Protocol, cast
 from urllib.parse import quote
@@ -34,9 +35,10 @@ _CORS: Final = {
     "Access-Control-Allow-Origin": "*",
     "Access-Control-Expose-Headers": "Accept-Ranges, Content-Disposition, Content-Length, Content-Range, ETag",
 }
+_METHODS: Final = ("GET", "HEAD", "PUT")
 _PREFLIGHT: Final = {
     **_CORS,
-    "Access-Control-Allow-Methods": "GET, HEAD, PUT",
+    "Access-Control-Allow-Methods": ", ".join(_METHODS),
     "Access-Control-Allow-Headers": "Content-Type, Range",
     "Access-Control-Max-Age": "600",
 }
@@ -60,7 +62,7 @@ def object_routes(services: Services) -> list[Route]:
         if time.time() - left.stat().st_mtime > _LEFT_BEHIND_S:
             left.unlink(missing_ok=True)
     links = _ObjectLinks(cast(SignedObjectStore, services.objects), incoming)
-    return [Route(PATH_PREFIX + "{key:path}", links.serve, methods=["GET", "HEAD", "PUT", "OPTIONS"])]
+    return [Route(PATH_PREFIX + "{key:path}", links)]  # an app of its own, so that it answers every method itself
 
 
 class _ObjectLinks:
@@ -68,10 +70,18 @@ class _ObjectLinks:
         self._objects = objects
         self._incoming = incoming
 
-    async def serve(self, request: Request) -> Response:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        response = await self._serve(Request(scope, receive))
+        await response(scope, receive, send)
+
+    async def _serve(self, request: Request) -> Response:
         if request.method == "OPTIONS":
             return Response(status_code=204, headers=_PREFLIGHT)
         try:
+            if request.method not in _METHODS:
+                raise InvalidRequest(
+                    f"{request.method} is not possible here; {', '.join(_METHODS)} is.", code="method_not_allowed"
+                )
             key = request.path_params["key"]
             permission = self._objects.verify_signature(request.method, key, request.query_params)
             if request.method == "PUT":
@@ -80,11 +90,12 @@ class _ObjectLinks:
         except SpokesmodelError as error:
             request_id = str(uuid4())
             status, document, headers = problem(error, request_id=request_id)
+            allowed = {"Allow": ", ".join(_METHODS)} if status == HTTPStatus.METHOD_NOT_ALLOWED else {}
             return Response(
                 json.dumps(document, ensure_ascii=False),
                 status_code=status,
                 media_type=MEDIA_TYPE,
-                headers={**_CORS, **headers, "X-Request-Id": request_id},
+                headers={**_CORS, **headers, **allowed, "X-Request-Id": request_id},
             )
 
     async def _give(self, permission: LinkPermission) -> Response:

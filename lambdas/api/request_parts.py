@@ -14,6 +14,7 @@ from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 
 from lambdas import runtime
 from services.domain.errors import ContentRejected, InvalidRequest
+from services.domain.json_object import DuplicateKey, unique_keys
 
 _ESCAPED_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _WAIT: Final = re.compile(r"^\s*wait\s*=\s*\"?(\d{1,6})\"?\s*$", re.IGNORECASE)
@@ -83,13 +84,15 @@ def read_json_object(event: APIGatewayProxyEventV2) -> dict[str, Any]:
         )
     text = _body_text(event)
     try:
-        value = json.loads(text, parse_constant=_refuse_constant)
+        value = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=unique_keys)
         if _ESCAPED_SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair is no character
     except json.JSONDecodeError as error:
         raise InvalidRequest(
             f"The body is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.", code="malformed_json"
         ) from error
+    except DuplicateKey as error:
+        raise InvalidRequest(f"The body is not usable JSON: {error}.", code="malformed_json") from error
     except (ValueError, RecursionError) as error:
         raise InvalidRequest(
             "The body is not usable JSON: a number, a nesting or a character is out of range.", code="malformed_json"

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Final
 
 from services.domain.errors import ContentRejected, InvalidRequest, NotFound
 from services.domain.media_format import START_BYTES, format_of
 from services.domain.object_key import ObjectKey
+from services.domain.picture_end import is_cut_off
 from services.domain.picture_size import size_of
 from services.ports.objects import ObjectStore
 from services.ports.uploads import Upload, UploadStore
 from services.settings import Settings
+
+_MAX_SIDE: Final = 65_535  # what a JPEG can have: beyond, decoders and filters need memory that pixels do not tell of
 
 
 def find_upload(upload_id: str, *, tenant_id: str, uploads: UploadStore, param: str) -> Upload:
@@ -62,7 +66,8 @@ def check_bytes(
         families: First parts of media types: ``image``, ``audio``, ``video``; ``document``.
 
     Raises:
-        ContentRejected: ``upload_incomplete``, ``empty_file``, ``unsupported_media``, ``picture_too_large``.
+        ContentRejected: ``upload_incomplete``, ``empty_file``, ``unsupported_media``, ``picture_too_large``,
+            ``unreadable_media``.
     """
     try:
         start = objects.start_of(ObjectKey.parse(upload.object_key), size_bytes=START_BYTES)
@@ -86,17 +91,38 @@ def check_bytes(
     check_picture_size(start, name=repr(upload.file_name), settings=settings, param=param)
 
 
-def check_picture_size(start: bytes, *, name: str, settings: Settings, param: str) -> None:
-    """Nothing, unless the file that begins with ``start`` is a picture that would unpack to too many pixels.
+def check_whole(upload: Upload, *, objects: ObjectStore, param: str) -> None:
+    """Nothing, unless the upload is a picture that was cut off on its way. Reads it once, and unpacks nothing.
 
     Raises:
-        ContentRejected: ``picture_too_large``.
+        ContentRejected: ``unreadable_media``.
+    """
+    with objects.local_copy(ObjectKey.parse(upload.object_key)) as path, path.open("rb") as file:
+        if is_cut_off(file):
+            raise ContentRejected(
+                f"{upload.file_name!r} is cut off: it ends before the picture does. Export or send it again.",
+                code="unreadable_media",
+                param=param,
+            )
+
+
+def check_picture_size(start: bytes, *, name: str, settings: Settings, param: str) -> None:
+    """Nothing, unless the file that begins with ``start`` is a picture of no pixels, or that would unpack to too many.
+
+    Raises:
+        ContentRejected: ``picture_too_large``, ``unreadable_media``.
     """
     size = size_of(start)
-    if size is not None and size[0] * size[1] > settings.max_picture_pixels:
+    if size is None:
+        return
+    if 0 in size:
         raise ContentRejected(
-            f"{name} is {size[0]}x{size[1]} pixels; at most {settings.max_picture_pixels:,} in all are accepted. Scale "
-            "it down.",
+            f"{name} is {size[0]}x{size[1]} pixels: there is nothing in it.", code="unreadable_media", param=param
+        )
+    if size[0] * size[1] > settings.max_picture_pixels or max(size) > _MAX_SIDE:
+        raise ContentRejected(
+            f"{name} is {size[0]}x{size[1]} pixels; at most {settings.max_picture_pixels:,} in all and {_MAX_SIDE:,} a "
+            "side are accepted. Scale it down.",
             code="picture_too_large",
             param=param,
         )

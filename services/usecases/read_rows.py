@@ -11,9 +11,10 @@ import codecs
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Final, TextIO
 
 from services.domain.batch import RowFault
+from services.domain.json_object import DuplicateKey, unique_keys
 from services.usecases.batch_file import JSONL, MAX_RECORD, RawRow, UnusableFile
 from services.usecases.read_table import CheckHeader, read_table
 from services.usecases.table_form import encoding_of
@@ -127,10 +128,10 @@ def _jsonl(file: TextIO) -> Iterator[tuple[int, RawRow | None]]:
             yield number, RawRow(number=number, faults=(RowFault(column=None, code="row_too_large", detail=detail),))
             continue
         try:
-            value = json.loads(line, parse_constant=_refuse, object_pairs_hook=_unique)
+            value = json.loads(line, parse_constant=_refuse, object_pairs_hook=unique_keys)
         except json.JSONDecodeError as error:
             detail = f"The row is not JSON: {error.msg} at column {error.colno}."
-        except _Refused as error:
+        except (_Refused, DuplicateKey) as error:
             detail = f"The row is not usable JSON: {error}."
         except (ValueError, RecursionError) as error:  # Python's own bounds
             what = "a number has too many digits" if isinstance(error, ValueError) else "nested too deeply"
@@ -141,13 +142,6 @@ def _jsonl(file: TextIO) -> Iterator[tuple[int, RawRow | None]]:
                 continue
             detail = "The row is JSON, but no object; JSONL has an object on each line."
         yield number, RawRow(number=number, faults=(RowFault(column=None, code="malformed_json", detail=detail),))
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values = dict(pairs)
-    if len(values) != len(pairs):
-        raise _Refused("a key stands twice in an object")
-    return values
 
 
 def _refuse(name: str) -> None:

@@ -14,7 +14,7 @@ from services.ports.uploads import UploadStore
 from services.settings import Settings
 from services.usecases.check_consent import LikenessClaim, check_claim, claim_on_upload, note_claim
 from services.usecases.check_text import check_characters
-from services.usecases.check_upload import check_bytes, find_upload
+from services.usecases.check_upload import check_bytes, check_whole, find_upload
 from services.usecases.record_act import record_act
 
 
@@ -38,7 +38,8 @@ def register_avatar(
 
     Raises:
         ContentRejected: ``upload_not_found``, ``upload_incomplete``, ``empty_file``, ``not_a_picture_or_video``,
-            ``unsupported_media``, ``control_character``, ``consent_not_found``.
+            ``unsupported_media``, ``unreadable_media``, ``picture_too_large``, ``control_character``,
+            ``consent_not_found``.
         InvalidRequest: ``exactly_one``.
         Forbidden: ``consent_required``, ``consent_revoked``, ``consent_expired``.
     """
@@ -53,6 +54,8 @@ def register_avatar(
             param="upload_id",
         )
     check_bytes(upload, (announced,), objects=objects, settings=settings, param="upload_id")
+    if kind == "picture":
+        check_whole(upload, objects=objects, param="upload_id")
     claim = claim_on_upload(claim, upload_id, tenant_id=tenant_id, consents=consents, clock=clock)
     check_claim(claim, Likeness.FACE, tenant_id=tenant_id, consents=consents, clock=clock, settings=settings)
     note_claim(

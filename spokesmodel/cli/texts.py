@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from services.domain.errors import InvalidRequest
+from services.domain.json_object import unique_keys
 
 TEXT_HELP: Final = "a text, the path of a UTF-8 text file, or - for standard input"
 
@@ -52,7 +53,9 @@ def read_brief(value: str) -> dict[str, Any]:
     if value != "-" and not is_file(value):
         raise InvalidRequest(f"There is no file {value}.", code="file_not_found", param="brief")
     try:
-        brief = json.loads(read_text(value, param="brief"), parse_constant=_refuse_constant)
+        brief = json.loads(
+            read_text(value, param="brief"), parse_constant=_refuse_constant, object_pairs_hook=unique_keys
+        )
         json.dumps(brief, ensure_ascii=False).encode()
     except RecursionError as error:
         raise InvalidRequest("The brief is nested too deeply.", code="malformed_json", param="brief") from error

@@ -73,6 +73,7 @@ def test_wrong_method_names_the_right_ones(api, method, path, allowed):
         ('{"seed": NaN}', "malformed_json"),
         ('{"seed": ' + "9" * 5000 + "}", "malformed_json"),
         ("[" * 100_000, "malformed_json"),
+        ('{"subtitles": "burn", "subtitles": "none"}', "malformed_json"),
         ('{"callback_id": "\\ud83d"}', "malformed_json"),
         ("[]", "body_not_an_object"),
         ('"text"', "body_not_an_object"),
@@ -82,6 +83,20 @@ def test_wrong_method_names_the_right_ones(api, method, path, allowed):
 def test_body_that_is_no_json_object_is_malformed(api, raw, code):
     status, found, _ = api.post("/v1/videos", raw=raw, headers=JSON).problem
     assert (status, found) == (400, code)
+
+
+@pytest.mark.parametrize("place", ["%s", '{"speech": %s}', '[{"speech": [%s]}]'])
+def test_key_that_stands_twice_is_named(api, place):
+    answer = api.post("/v1/videos", raw=place % '{"subtitles": "burn", "seed": 1, "subtitles": "none"}', headers=JSON)
+    assert answer.problem == (400, "malformed_json", None)
+    assert "the key 'subtitles' stands twice" in answer.body["detail"]
+
+
+def test_long_key_that_stands_twice_is_named_in_short(api):
+    key = "k" * 5_000
+    answer = api.post("/v1/videos", raw=f'{{"{key}": 1, "{key}": 2}}', headers=JSON)
+    assert answer.problem[1] == "malformed_json"
+    assert len(answer.body["detail"]) < 200
 
 
 def test_list_around_a_good_body_is_not_unwrapped(api, video):

@@ -104,3 +104,28 @@ def test_huge_picture_of_few_bytes_is_refused_when_it_is_named(world, api, video
         answer = api.post("/v1/videos", {**video, "background": {"kind": "image", "upload_id": upload_id}})
     assert answer.problem[:2] == (422, "picture_too_large")
     assert "60000x60000" in answer.body["detail"]
+
+
+def header(width, height):
+    return (
+        b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + width.to_bytes(4, "big") + height.to_bytes(4, "big") + b"\x08\x02\0\0\0...."
+    )
+
+
+@pytest.mark.parametrize(
+    ("media_type", "data", "code", "told"),
+    [
+        ("image/jpeg", b"\xff\xd8\xff\xe1\x40\0Exif" + bytes(290), "unreadable_media", "is cut off"),
+        ("image/jpeg", b"\xff\xd8\xff\xda\0\x02" + b"scan" * 500, "unreadable_media", "is cut off"),
+        ("image/png", header(64, 64) + b"\0\0\x10\0IDAT" + b"x" * 500, "unreadable_media", "is cut off"),
+        ("image/png", header(0, 0) + b"\0\0\0\0IEND....", "unreadable_media", "0x0 pixels"),
+        ("image/png", header(64_000_000, 1) + b"\0\0\0\0IEND....", "picture_too_large", "65,535 a side"),
+    ],
+    ids=["JPEG of 300 bytes", "JPEG without its end", "PNG without its end", "no pixels", "one line of pixels"],
+)
+def test_picture_that_no_video_could_show_becomes_no_avatar(world, api, media_type, data, code, told):
+    upload_id = world.upload(media_type, data)
+    answer = api.post("/v1/avatars", {"name": "x", "upload_id": upload_id, "synthetic": True})
+    assert answer.problem == (422, code, "upload_id")
+    assert told in answer.body["detail"]
+    assert not [avatar for avatar in api.get("/v1/avatars").body["items"] if not avatar["built_in"]]

@@ -265,7 +265,7 @@ def test_row_that_is_too_large_with_its_defaults_is_told():
         (b"id," + b"x" * 200_000 + b"\na,b\n", CSV, "a cell has more than 131072 characters"),
         (b'{"id": "\\ud800"}\n', JSONL, "half a character (U+D800)"),
         (b'{"duration_s": ' + b"1" * 5_000 + b"}\n", JSONL, "a number has too many digits"),
-        (b'{"duration_s": 1, "duration_s": 2}\n', JSONL, "a key stands twice"),
+        (b'{"duration_s": 1, "duration_s": 2}\n', JSONL, "the key 'duration_s' stands twice"),
         (b"fault\n09:16:00\n", CSV, "'09:16:00' (a time, as spreadsheets make of 9:16; format the column as text)"),
     ],
     ids=["UTF-32", "header of one long cell", "surrogate", "digits", "key twice", "time"],

@@ -71,6 +71,16 @@ def test_link_tells_size_and_type_without_the_bytes(client, link):
     assert answer.headers["content-length"] == str(len(DATA))
 
 
+@pytest.mark.parametrize("method", ["DELETE", "POST", "PATCH", "BREW"])
+def test_other_methods_are_a_problem_that_names_those_there_are(client, link, method):
+    answer = client.request(method, link)
+    assert (answer.status_code, answer.headers["content-type"]) == (405, "application/problem+json")
+    assert answer.headers["allow"] == "GET, HEAD, PUT"
+    document = answer.json()
+    assert (document["code"], document["request_id"]) == ("method_not_allowed", answer.headers["x-request-id"])
+    assert client.get(link).content == DATA
+
+
 @pytest.mark.parametrize(
     ("asked", "first", "last"),
     [("bytes=0-99", 0, 99), ("bytes=100-", 100, len(DATA) - 1), ("bytes=-10", len(DATA) - 10, len(DATA) - 1)],
