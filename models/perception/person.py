@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from models.perception.edges import fit
 from models.perception.tflite import TfliteModel
 
 _GUIDE_SIDE_PX: Final = 1024  # the filter works at this size at most; finer edges come from the guide itself
@@ -45,11 +46,13 @@ class PersonSegmenter:
         size = (max(1, round(width * scale)), max(1, round(height * scale)))
         guide = cv2.resize(picture_rgb, size, interpolation=cv2.INTER_AREA)
         matte = cv2.resize(coarse.astype(np.float32), size, interpolation=cv2.INTER_CUBIC)
-        small_gain, small_offset = _guided(np.divide(guide, 255, dtype=np.float32), np.asarray(matte, np.float32))
-        full = np.divide(picture_rgb, 255, dtype=np.float32)
-        gain, offset = (cv2.resize(part, (width, height)) for part in (small_gain, small_offset))
-        sharp = np.einsum("hwc,hwc->hw", gain, full) + offset
-        return np.asarray(np.clip((sharp - 0.1) / 0.8, 0, 1), np.float32)
+        edges = fit(
+            np.divide(guide, 255, dtype=np.float32),
+            np.asarray(matte, np.float32),
+            radius=max(2, round(_RADIUS * max(size))),
+            epsilon=_EPSILON,
+        )
+        return np.asarray(np.clip((edges.at(picture_rgb) - 0.1) / 0.8, 0, 1), np.float32)
 
 
 @cache
@@ -88,27 +91,3 @@ def isolated(coarse: NDArray[np.float32]) -> NDArray[np.float32]:
     distance = cv2.distanceTransform(1 - people, cv2.DIST_L2, cv2.DIST_MASK_5)
     full, none = _HAIR_PX
     return np.asarray(coarse * np.clip((none - distance) / (none - full), 0, 1), np.float32)
-
-
-def _guided(guide: NDArray[np.float32], matte: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Coefficients of the colour guided filter (He, Sun and Tang 2013, section 3.4): gain (h, w, 3), offset (h, w)."""
-    import cv2
-
-    radius = max(2, round(_RADIUS * max(matte.shape)))
-
-    def mean(values: NDArray[np.float32]) -> NDArray[np.float32]:
-        return np.asarray(cv2.blur(values, (2 * radius + 1,) * 2), np.float32)
-
-    guide_mean, matte_mean = mean(guide), mean(matte)
-    covariance = mean(guide * matte[..., None]) - guide_mean * matte_mean[..., None]
-    products = [mean(guide[..., i] * guide[..., j]) - guide_mean[..., i] * guide_mean[..., j] for i, j in _PAIRS]
-    variance = np.empty((*matte.shape, 3, 3), np.float32)
-    for (i, j), product in zip(_PAIRS, products, strict=True):
-        variance[..., i, j] = variance[..., j, i] = product
-    variance += _EPSILON * np.eye(3, dtype=np.float32)
-    gain = np.linalg.solve(variance, covariance[..., None])[..., 0].astype(np.float32)
-    offset = matte_mean - np.einsum("hwc,hwc->hw", gain, guide_mean)
-    return mean(gain), mean(np.asarray(offset, np.float32))
-
-
-_PAIRS: Final = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
