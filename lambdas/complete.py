@@ -37,5 +37,6 @@ def _complete(answer: EngineAnswer) -> Job | None:
         usage=ours.usage,
         clock=ours.clock,
         settings=ours.settings,
+        products=ours.products,
         prices=ours.prices,
     )

@@ -35,18 +35,14 @@ def built_in_models() -> Sequence[BuiltInModel]:
 class BuiltInModelCatalogue:
     """``services.ports.models.ModelCatalogue``."""
 
-    def __init__(self, models: Sequence[CatalogueModel] | None = None) -> None:
-        """``models``: in place of those that come along."""
-        found = (one.model for one in built_in_models()) if models is None else models
-        self._models = {model.id: model for model in sorted(found, key=lambda model: model.id)}
-
     def get(self, model_id: str) -> CatalogueModel:
-        if model_id not in self._models:
+        found = next((one.model for one in built_in_models() if one.model.id == model_id), None)
+        if found is None:
             raise NotFound(f"There is no model {model_id}.", code="model_not_found")
-        return self._models[model_id]
+        return found
 
     def list(self) -> Sequence[CatalogueModel]:
-        return tuple(self._models.values())
+        return tuple(one.model for one in built_in_models())
 
 
 def _model(row: dict[str, Any]) -> BuiltInModel:

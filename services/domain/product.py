@@ -149,8 +149,8 @@ class ProductRef:
     synthetic: bool = False
 
 
-def product_not_found(product_id: str) -> NotFound:
-    """The error for a product that is not there, named by what its id says it is."""
-    if product_id.startswith(f"{ProductKind.GARMENT}_"):
+def product_not_found(product_id: str, kind: ProductKind | None = None) -> NotFound:
+    """The error for a product that is not there, named for ``kind``, or for what its id says it is."""
+    if kind is ProductKind.GARMENT or (kind is None and product_id.startswith(f"{ProductKind.GARMENT}_")):
         return NotFound(f"There is no garment {product_id}.", code="garment_not_found")
     return NotFound(f"There is no wig {product_id}.", code="wig_not_found")

@@ -12,6 +12,8 @@ from services.domain.outside_url import SOURCE, parse_outside_url
 from services.domain.video import Background, BackgroundKind
 from services.settings import Settings
 from services.usecases.check_choice import exactly_one
+from services.usecases.check_upload import check_upload
+from services.usecases.sources import Sources
 
 OF_VIDEOS: Final = frozenset(BackgroundKind) - {BackgroundKind.STUDIO}
 OF_PICTURES: Final = frozenset(BackgroundKind)
@@ -48,6 +50,26 @@ def check_background(
     if background.source_url is not None:
         purpose = replace(SOURCE, param=f"{param}.source_url")
         parse_outside_url(background.source_url, allow_private=settings.allow_private_callbacks, purpose=purpose)
+
+
+def check_background_upload(
+    background: Background, *, tenant_id: str, sources: Sources, param: str = "background"
+) -> None:
+    """Nothing, when the upload that the background names, if it names one, is a picture that has arrived.
+
+    Raises:
+        ContentRejected: What ``check_upload`` says.
+    """
+    if background.upload_id is not None:
+        check_upload(
+            background.upload_id,
+            ("image",),
+            tenant_id=tenant_id,
+            uploads=sources.uploads,
+            objects=sources.objects,
+            settings=sources.settings,
+            param=f"{param}.upload_id",
+        )
 
 
 def check_color(color: str, *, param: str) -> None:

@@ -131,7 +131,7 @@ def ready_product(ref: ProductRef, *, kind: ProductKind, tenant_id: str, sources
     try:
         product = sources.products.get(tenant_id, product_id)
         if product.kind is not kind:
-            raise product_not_found(product_id)
+            raise product_not_found(product_id, kind)
     except NotFound as error:
         raise ContentRejected(error.detail, code=error.code, param=param) from error
     product = settle_product(product, products=sources.products, jobs=sources.jobs, objects=sources.objects)

@@ -13,10 +13,12 @@ from services.domain.pricing import PriceList, work_of
 from services.ports.clock import Clock
 from services.ports.jobs import JobStore
 from services.ports.objects import ObjectStore
+from services.ports.products import ProductStore
 from services.ports.usage import UsageStore
 from services.settings import Settings
 from services.usecases.record_usage import record_usage
 from services.usecases.revise import revise
+from services.usecases.settle_product import quality_fault, reject_product, settle_from
 
 
 def complete_attempt(
@@ -27,12 +29,13 @@ def complete_attempt(
     usage: UsageStore,
     clock: Clock,
     settings: Settings,
+    products: ProductStore,
     prices: PriceList | None = None,
 ) -> Job | None:
     """The job after the answer; None when it has been deleted.
 
-    Answers of other attempts and of final jobs change nothing. The row is saved first and usage recorded after, both
-    idempotent: when a crash comes between, the repeated notice records it.
+    Answers of other attempts and of final jobs change nothing. The row is saved first, usage and what became of a
+    product are recorded after, all idempotent: when a crash comes between, the repeated notice records them.
 
     Raises:
         Conflict: ``attempt_not_recorded`` (retryable): the answer overtook the row that dispatch is about to save.
@@ -40,7 +43,13 @@ def complete_attempt(
     """
     try:
         job = jobs.get(answer.job_id)
-        failure = _fault(answer, job, objects) if _is_awaited(job, answer) else None
+        failure = None
+        if _is_awaited(job, answer):
+            failure = _fault(answer, job, objects)
+            if failure is None and answer.state is AnswerState.SUCCEEDED:
+                failure, reasons = quality_fault(answer, job)
+                if failure is not None and reasons:
+                    reject_product(job, reasons, products=products)
         job = revise(
             answer.job_id,
             lambda job: _ended(job, answer, failure, clock, settings, prices) if _is_awaited(job, answer) else None,
@@ -53,6 +62,7 @@ def complete_attempt(
         _remove_orphans(answer, objects)
         return None
     record_usage(job, usage=usage)
+    settle_from(job, products=products, objects=objects)
     return job
 
 

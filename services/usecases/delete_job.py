@@ -8,11 +8,13 @@ from services.ports.audit import AuditLog
 from services.ports.clock import Clock
 from services.ports.jobs import JobStore
 from services.ports.objects import ObjectStore
+from services.ports.products import ProductStore
 from services.ports.usage import UsageStore
 from services.ports.webhooks import DeliveryLog
 from services.usecases.get_job import get_job
 from services.usecases.record_act import record_act
 from services.usecases.record_usage import record_usage
+from services.usecases.settle_product import settle_from
 from services.usecases.stop_attempt import stop_attempt
 
 
@@ -27,6 +29,7 @@ def delete_job(
     deliveries: DeliveryLog,
     audit: AuditLog,
     clock: Clock,
+    products: ProductStore,
 ) -> None:
     """Delete objects, deliveries and row; usage stays on the bill. Uploads and avatars are not touched.
 
@@ -37,7 +40,8 @@ def delete_job(
     job = get_job(job_id, tenant_id=tenant_id, jobs=jobs)
     if not job.state.is_final:
         raise Conflict(f"Job {job.id} is {job.state}; cancel it before deleting it.", code="job_active")
-    record_usage(job, usage=usage)  # should completion have died before it did
+    record_usage(job, usage=usage)  # should completion have died before it did; so for a product
+    settle_from(job, products=products, objects=objects)
     objects.delete_owner(tenant_id, job.id)
     if job.state is JobState.CANCELED and job.attempt > 0:
         # Its engine may still be running: without the mark it would write a result that nobody owns.

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from services.domain.errors import Conflict, NotFound
+from services.domain.product import ProductKind
 from services.usecases.cancel_job import cancel_job
 from services.usecases.delete_job import delete_job
 from services.usecases.record_act import record_act
@@ -19,12 +20,13 @@ class DeletedSubject:
 
     num_consents: int
     num_avatars: int
+    num_products: int
     num_uploads: int
     num_jobs: int
 
 
 def delete_subject(subject: str, *, tenant_id: str, actor: str, stores: Stores) -> DeletedSubject:
-    """Delete avatars, uploads, jobs with results, then the consents and their evidence.
+    """Delete avatars, products, uploads, jobs with results, then the consents and their evidence.
 
     Each consent is revoked first, so that nothing new is made under it meanwhile, and removed last, so that a call
     that was interrupted can be made again; that one goes on behind what is done. The audit log keeps that there was a
@@ -34,7 +36,7 @@ def delete_subject(subject: str, *, tenant_id: str, actor: str, stores: Stores) 
         InvalidRequest: ``malformed_subject``.
     """
     subject = check_subject(subject)
-    counts = {"consent": 0, "avatar": 0, "upload": 0, "job": 0}
+    counts = dict.fromkeys(("consent", "avatar", "upload", "job", *ProductKind), 0)
     while consents := stores.consents.list(tenant_id, subject=subject).items:
         for consent in consents:
             stores.consents.revoke(tenant_id, consent.id, stores.clock.now())
@@ -62,6 +64,7 @@ def delete_subject(subject: str, *, tenant_id: str, actor: str, stores: Stores) 
     return DeletedSubject(
         num_consents=counts["consent"],
         num_avatars=counts["avatar"],
+        num_products=sum(counts[kind] for kind in ProductKind),
         num_uploads=counts["upload"],
         num_jobs=counts["job"],
     )
@@ -73,6 +76,8 @@ def _delete(kind: str, thing_id: str, *, tenant_id: str, actor: str, stores: Sto
         return _delete_job(thing_id, tenant_id=tenant_id, actor=actor, stores=stores)
     if kind == "avatar":
         stores.avatars.delete(tenant_id, thing_id)
+    elif kind in tuple(ProductKind):
+        return _delete_product(thing_id, tenant_id=tenant_id, actor=actor, stores=stores)
     else:
         stores.uploads.delete(tenant_id, thing_id)
     num_objects = stores.objects.delete_owner(tenant_id, thing_id)
@@ -81,6 +86,23 @@ def _delete(kind: str, thing_id: str, *, tenant_id: str, actor: str, stores: Sto
             f"{kind}.deleted", thing_id, tenant_id=tenant_id, actor=actor, audit=stores.audit, clock=stores.clock
         )
     return num_objects > 0
+
+
+def _delete_product(product_id: str, *, tenant_id: str, actor: str, stores: Stores) -> bool:
+    """Its job has a note of its own. The files go in any case: an interrupted call may have taken the row only."""
+    try:
+        stores.products.get(tenant_id, product_id)
+        is_there = True
+    except NotFound:
+        is_there = False
+    stores.products.delete(tenant_id, product_id)
+    is_there |= stores.objects.delete_owner(tenant_id, product_id) > 0
+    if is_there:
+        kind = product_id.partition("_")[0]
+        record_act(
+            f"{kind}.deleted", product_id, tenant_id=tenant_id, actor=actor, audit=stores.audit, clock=stores.clock
+        )
+    return is_there
 
 
 def _delete_job(job_id: str, *, tenant_id: str, actor: str, stores: Stores) -> bool:
@@ -93,6 +115,7 @@ def _delete_job(job_id: str, *, tenant_id: str, actor: str, stores: Stores) -> b
             actor=actor,
             jobs=stores.jobs,
             objects=stores.objects,
+            products=stores.products,
             usage=stores.usage,
             deliveries=stores.deliveries,
             audit=stores.audit,

@@ -9,6 +9,7 @@ from typing import Final, Protocol, TypeVar
 
 from services.domain.errors import Conflict, NotFound
 from services.domain.job import JobStep
+from services.domain.product import ProductKind
 from services.ports.jobs import Page
 from services.usecases.cancel_job import cancel_job
 from services.usecases.record_act import OPERATOR, record_act
@@ -34,7 +35,7 @@ class DeletedTenant:
 
 
 def delete_tenant(tenant_id: str, *, stores: Stores, actor: str = OPERATOR) -> DeletedTenant:
-    """Delete jobs, batches, avatars, uploads, consents, answers, bill, objects, audit entries, keys and the tenant.
+    """Delete jobs, batches, catalogue, uploads, consents, answers, bill, objects, audit entries, keys and the tenant.
 
     Its keys are refused from the first moment on. The tenant's row goes last, so a call that was interrupted can be
     made again. What stays is one entry in the operator's own audit log that names the id; and log files, which hold
@@ -54,6 +55,10 @@ def delete_tenant(tenant_id: str, *, stores: Stores, actor: str = OPERATOR) -> D
     for avatar in _all(lambda cursor: stores.avatars.list(tenant_id, cursor=cursor)):
         if avatar.tenant_id is not None:
             stores.avatars.delete(tenant_id, avatar.id)
+    for wig in _all(lambda cursor: stores.products.list(tenant_id, ProductKind.WIG, cursor=cursor)):
+        stores.products.delete(tenant_id, wig.id)
+    for garment in _all(lambda cursor: stores.products.list(tenant_id, ProductKind.GARMENT, cursor=cursor)):
+        stores.products.delete(tenant_id, garment.id)
     for upload in _all(lambda cursor: stores.uploads.list(tenant_id, cursor=cursor)):
         stores.uploads.delete(tenant_id, upload.id)
     for consent in _all(lambda cursor: stores.consents.list(tenant_id, cursor=cursor)):

@@ -71,10 +71,8 @@ def settle_from(job: Job, *, products: ProductStore, objects: ObjectStore) -> Pr
     return _settled(ready, products, objects)
 
 
-def reject_product(
-    answer: EngineAnswer, job: Job, reasons: tuple[QualityReason, ...], *, products: ProductStore
-) -> None:
-    """Record every reason of an answer whose product cannot be used; the job's own failure names only the first."""
+def reject_product(job: Job, reasons: tuple[QualityReason, ...], *, products: ProductStore) -> None:
+    """Record every reason why the product of ``job`` cannot be used; the job's own failure names only the first."""
     request = wire.from_values(ProductRequest, job.request)
     try:
         product = products.get(job.tenant_id, request.product_id)

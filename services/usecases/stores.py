@@ -13,6 +13,7 @@ from services.ports.erasure import Erasure
 from services.ports.idempotency import IdempotencyStore
 from services.ports.jobs import JobStore
 from services.ports.objects import ObjectStore
+from services.ports.products import ProductStore
 from services.ports.tenants import TenantStore
 from services.ports.uploads import UploadStore
 from services.ports.usage import UsageStore
@@ -32,6 +33,8 @@ class Stores(Protocol):
     def uploads(self) -> UploadStore: ...
     @property
     def avatars(self) -> AvatarCatalogue: ...
+    @property
+    def products(self) -> ProductStore: ...
     @property
     def tenants(self) -> TenantStore: ...
     @property

@@ -255,6 +255,7 @@ class World:
             usage=self.usage,
             clock=self.clock,
             settings=self.settings,
+            products=self.products,
         )
 
     def cancel(self, job_id: str) -> Job:

@@ -154,6 +154,7 @@ def delete(
         DeletedSubjectBody(
             num_consents=deleted.num_consents,
             num_avatars=deleted.num_avatars,
+            num_products=deleted.num_products,
             num_uploads=deleted.num_uploads,
             num_jobs=deleted.num_jobs,
         )

@@ -111,6 +111,7 @@ def delete(job_id: JobId) -> Response[None]:
         actor=acting_key(router).id,
         jobs=services.jobs,
         objects=services.objects,
+        products=services.products,
         usage=services.usage,
         deliveries=services.deliveries,
         audit=services.audit,

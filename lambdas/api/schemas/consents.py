@@ -81,5 +81,6 @@ class DeletedSubjectBody(AnswerBody):
 
     num_consents: int
     num_avatars: int
+    num_products: int
     num_uploads: int
     num_jobs: int

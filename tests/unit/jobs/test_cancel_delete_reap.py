@@ -19,6 +19,7 @@ def delete(world: World, job_id: str, tenant_id: str = TENANT) -> None:
         actor="key_1",
         jobs=world.jobs,
         objects=world.objects,
+        products=world.products,
         usage=world.usage,
         deliveries=world.deliveries,
         audit=world.audit,

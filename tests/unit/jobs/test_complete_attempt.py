@@ -192,6 +192,7 @@ def test_answer_for_a_deleted_job_leaves_no_objects(world):
         actor="key_1",
         jobs=world.jobs,
         objects=world.objects,
+        products=world.products,
         usage=world.usage,
         deliveries=world.deliveries,
         audit=world.audit,

@@ -188,6 +188,7 @@ class Tenancy:
             answer,
             jobs=ours.jobs,
             objects=ours.objects,
+            products=ours.products,
             usage=ours.usage,
             clock=ours.clock,
             settings=ours.settings,
@@ -389,7 +390,7 @@ def test_deleted_subject_takes_along_what_shows_it_and_nothing_else(services):
     kept_avatar = tenancy.avatar(consent_id=kept)
     deleted = delete_subject("Ann " + tenancy.mark, tenant_id=tenancy.id, actor="key_1", stores=services)
     # Three uploads: evidence, the avatar's picture, the picture of the running job.
-    assert deleted == DeletedSubject(num_consents=1, num_avatars=1, num_uploads=3, num_jobs=3)
+    assert deleted == DeletedSubject(num_consents=1, num_avatars=1, num_products=0, num_uploads=3, num_jobs=3)
     for job_id in (made.done, made.running, made.waiting):
         with pytest.raises(NotFound):
             services.jobs.get(job_id)
@@ -460,7 +461,7 @@ def test_deletion_of_a_tenant_waits_for_its_engines_before_it_deletes_objects(se
 
 def test_subject_without_a_consent_is_no_error(services):
     tenancy = Tenancy(services, "A")
-    nothing = DeletedSubject(num_consents=0, num_avatars=0, num_uploads=0, num_jobs=0)
+    nothing = DeletedSubject(num_consents=0, num_avatars=0, num_products=0, num_uploads=0, num_jobs=0)
     assert delete_subject("Nobody", tenant_id=tenancy.id, actor="key_1", stores=services) == nothing
 
 
