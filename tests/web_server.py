@@ -91,7 +91,8 @@ def _request(connection: socket.socket) -> Heard | None:
         data += part
     start, _, body = data.partition(b"\r\n\r\n")
     first, *lines = start.decode("latin-1").split("\r\n")
-    headers = dict(line.split(": ", 1) for line in lines)
+    parted = (line.partition(":") for line in lines)
+    headers = {name: value.strip() for name, _, value in parted}
     length = next((int(value) for name, value in headers.items() if name.lower() == "content-length"), 0)
     while len(body) < length:
         part = connection.recv(65536)
