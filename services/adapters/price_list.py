@@ -14,7 +14,7 @@ from services.domain.pricing import PriceList, SizePrice
 
 DEFAULT_PATH: Final = Path(__file__).with_name("prices.toml")
 _CURRENCY: Final = re.compile(r"[A-Z]{3}")
-_TABLES: Final = {"currency", "output_second", "script", "managed_character"}
+_TABLES: Final = {"currency", "output_second", "script", "picture", "turntable", "managed_character"}
 
 
 def read_price_list(path: str = "") -> PriceList:
@@ -47,6 +47,8 @@ def _price_list(values: Mapping[str, Any]) -> PriceList:
         currency=currency,
         sizes=sizes,
         per_script=_price(values.get("script", "0")),
+        per_picture=_price(values.get("picture", "0")),
+        per_turntable=_price(values.get("turntable", "0")),
         per_managed_character={
             start: _price(price) for start, price in (values.get("managed_character") or {}).items()
         },

@@ -46,12 +46,16 @@ class PriceList:
     Attributes:
         sizes: By rising ``up_to_px``; the last one is also for everything larger.
         per_script: A script written from a brief.
+        per_picture: A picture made: a view, a colour, an edited image or a crop of it. Masks and sheets are free.
+        per_turntable: The looping video of a wig.
         per_managed_character: A character spoken by a managed voice, by the start of the voice's id (``polly-``).
     """
 
     currency: str
     sizes: tuple[SizePrice, ...]
     per_script: Decimal = Decimal(0)
+    per_picture: Decimal = Decimal(0)
+    per_turntable: Decimal = Decimal(0)
     per_managed_character: Mapping[str, Decimal] = field(default_factory=dict)
 
     def per_output_s(self, short_side_px: int) -> Decimal:
@@ -65,6 +69,7 @@ class PriceList:
         """What ``work`` costs."""
         amount = Decimal(str(work.output_s)) * self.per_output_s(work.short_side_px) if work.output_s else Decimal(0)
         amount += self.per_script * work.num_scripts
+        amount += self.per_picture * work.num_pictures + self.per_turntable * work.num_turntables
         amount += Decimal(str(work.num_characters)) * self._per_character(work.voice_id)
         return Cost(amount=float(amount.quantize(_SMALLEST, ROUND_HALF_UP)), currency=self.currency)
 
@@ -87,12 +92,14 @@ class Work:
     output_s: float = 0.0
     short_side_px: int = 0
     num_scripts: int = 0
+    num_pictures: int = 0
+    num_turntables: int = 0
     num_characters: float = 0.0
     voice_id: str | None = None
 
 
 def work_of(request: Mapping[str, Any], *, usage: Mapping[str, float], facts: Mapping[str, Any]) -> Work:
-    """The priced part of a finished video job.
+    """The priced part of a finished job.
 
     Args:
         request: The job's request as JSON values.
@@ -104,6 +111,8 @@ def work_of(request: Mapping[str, Any], *, usage: Mapping[str, float], facts: Ma
         output_s=usage.get("output_s", 0.0),
         short_side_px=min(int(facts.get("width_px", 0)), int(facts.get("height_px", 0))),
         num_scripts=0 if speech.get("brief") is None else 1,
+        num_pictures=int(usage.get("pictures", 0)),
+        num_turntables=int(usage.get("turntables", 0)),
         num_characters=usage.get("characters", float(len(speech.get("text") or ""))),
         voice_id=voice.get("voice_id"),
     )

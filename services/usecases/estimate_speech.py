@@ -41,6 +41,7 @@ class Basis(StrEnum):
     SCRIPT = "script"  # the words that the template writer will write
     BRIEF = "brief"  # the seconds asked for; too few facts make it shorter
     RECORDING = "recording"  # the file's size and type: a guess
+    PICTURES = "pictures"  # those asked for, which are counted and not guessed; nothing has a duration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

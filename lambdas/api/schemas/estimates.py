@@ -38,9 +38,10 @@ class EstimateBody(AnswerBody):
         description="The real duration is expected within this fraction of `duration_s`, up or down; null for a guess.",
         examples=[0.15],
     )
-    basis: Literal["text", "script", "brief", "recording"] = Field(
-        description="What the duration is worked out from: the text; the script that will be written; the seconds that "
-        "the brief asks for (too few facts make it shorter); the size of the recording's file, which is a guess."
+    basis: Literal["text", "script", "brief", "recording", "pictures"] = Field(
+        description="What it is worked out from: the text; the script that will be written; the seconds that the brief "
+        "asks for (too few facts make it shorter); the size of the recording's file, which is a guess; the pictures "
+        "asked for, which are counted, and have no duration."
     )
     quantities: dict[str, float] = Field(
         description="By unit, as `GET /v1/usage` has them: `output_s`, `characters`, `scripts`.",
