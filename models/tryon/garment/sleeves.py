@@ -1,0 +1,186 @@
+"""Sleeves follow the arms: each is a strip of quads between an outer and an inner contour."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.tryon.garment.figure import Figure, Limb, Side
+from models.tryon.garment.fit import Trunk
+from models.tryon.garment.warp import Mask, Points, path_length, resampled
+
+_ROWS: Final = 25
+_COLUMNS: Final = 6
+_OVERLAP: Final = 0.10  # of the span: how far a sleeve's layer reaches into the trunk, faded in
+_DRAPE: Final = 0.82  # a sleeve's flat width to its width round an arm
+_SNAP: Final = (0.72, 1.3)
+_LONG: Final = (0.74, 1.16)  # of the arm: a sleeve of such a length ends at the wrist
+_EASE: Final = (1.12, 2.0)  # least and most half-width, of the bare arm's
+_USUAL_ARM: Final = 1.42  # of the span; an arm that points at the camera looks shorter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strip:
+    """Matching meshes of a limb's cloth, (rows, columns, 2), outer column first.
+
+    Attributes:
+        overlap_rows: The first rows, which fade in over the trunk.
+    """
+
+    picture: Points
+    product: Points
+    overlap_rows: int
+    side: Side
+
+    @property
+    def outline(self) -> Points:
+        """The closed polygon in the picture."""
+        return np.concatenate([self.picture[:, 0], self.picture[::-1, -1]])
+
+    @property
+    def end(self) -> Points:
+        """The last row in the picture, (columns, 2)."""
+        return np.asarray(self.picture[-1])
+
+
+def outward(centre_line: Points, side: Side) -> Points:
+    """Unit normals of an arm's axis that point away from the body, (n, 2)."""
+    step = np.gradient(centre_line, axis=0)
+    step /= np.maximum(np.linalg.norm(step, axis=1, keepdims=True), 1e-6)
+    sign = 1.0 if side is Side.LEFT else -1.0
+    return np.asarray(sign * np.stack([step[:, 1], -step[:, 0]], 1), np.float32)
+
+
+def reach_of(mask: Mask, points: Points, normals: Points, most: float) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """How far ``mask`` goes on from each point along its normal, pixels, and whether its edge was met."""
+    import cv2
+
+    steps = np.linspace(0, most, 48, dtype=np.float32)
+    at = points[:, None] + steps[None, :, None] * normals[:, None]
+    x, y = at[..., 0].astype(np.float32), at[..., 1].astype(np.float32)
+    values = cv2.remap(mask, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+    height, width = mask.shape
+    inside = (x >= 0) & (y >= 0) & (x < width) & (y < height)
+    outside_person = values < 0.5
+    met = outside_person.any(1)
+    index = np.where(met, outside_person.argmax(1), len(steps) - 1)
+    met &= inside[np.arange(len(points)), index] & (index > 2)
+    return steps[index].astype(np.float32), met
+
+
+def usable_arm(limb: Limb, figure: Figure, side: Side) -> Limb:
+    """The arm itself, or one that hangs down where the elbow was only guessed."""
+    if limb.mid_seen >= 0.25:
+        return limb
+    aside = figure.across * (1.0 if side is Side.LEFT else -1.0)
+    shoulder = limb.joints[0]
+    elbow = shoulder + figure.down * 0.72 * figure.span + aside * 0.2 * figure.span
+    wrist = elbow + figure.down * 0.65 * figure.span
+    return Limb(
+        joints=np.stack([shoulder, elbow, wrist]).astype(np.float32),
+        tip=wrist,
+        radii=limb.radii,
+        seen=limb.seen,
+        mid_seen=limb.mid_seen,
+    )
+
+
+def fit_sleeve(trunk: Trunk, figure: Figure, side: Side, person: Mask) -> Strip:
+    """One sleeve on its arm."""
+    edges = trunk.edges
+    if edges is None:
+        raise ValueError("a trunk without edges has no sleeves")
+    product = (resampled(edges.outer[side], _ROWS), resampled(edges.inner[side], _ROWS))
+    lengths = [path_length(path) * trunk.scale for path in product]
+    own_width = np.linalg.norm(product[0] - product[1], axis=1) / 2 * trunk.scale * _DRAPE
+
+    arm = usable_arm(figure.arms[side], figure, side)
+    usual = max(arm.length, _USUAL_ARM * figure.span)
+    line = arm.centre_line(61)
+    past = line[-1] - line[-6]
+    line = np.concatenate([line, line[-1:] + past * np.linspace(0.2, 2.4, 12, dtype=np.float32)[:, None]])
+    starts = [_share_along(line, point) for point in trunk.seams[side]]
+    ends = [start + length / usual for start, length in zip(starts, lengths, strict=True)]
+    if _LONG[0] <= (ends[0] + ends[1]) / 2 <= _LONG[1]:
+        ends = [1.01, 1.01]
+    ends = [min(end, 1.15) for end in ends]
+    contours = [
+        _contour(person, arm, line, side, np.linspace(start, end, _ROWS), own_width, inwards=inwards)
+        for start, end, inwards in zip(starts, ends, (False, True), strict=True)
+    ]
+    outer, inner = (
+        _from_seam(contour, seam, 0.22 * figure.span) for contour, seam in zip(contours, trunk.seams[side], strict=True)
+    )
+    columns = np.linspace(0, 1, _COLUMNS, dtype=np.float32)[None, :, None]
+    picture = outer[:, None] * (1 - columns) + inner[:, None] * columns
+    mesh = product[0][:, None] * (1 - columns) + product[1][:, None] * columns
+    return _with_overlap(picture, mesh, trunk, figure, edges.armpits, side)
+
+
+def _share_along(line: Points, point: Points) -> float:
+    """Where on an arm's axis (0 shoulder, 1 wrist) a point of the seam is."""
+    nearest = int(np.argmin(((line[:40] - point) ** 2).sum(1)))
+    return nearest / 60
+
+
+def _contour(
+    person: Mask,
+    arm: Limb,
+    line: Points,
+    side: Side,
+    position: NDArray[Any],
+    own_width: NDArray[Any],
+    *,
+    inwards: bool,
+) -> Points:
+    """One edge of a sleeve along the arm, (rows, 2)."""
+    shares = np.arange(len(line), dtype=np.float32) / 60
+    centre = np.stack([np.interp(position, shares, line[:, k]) for k in range(2)], 1).astype(np.float32)
+    normals = outward(line, side) * (-1.0 if inwards else 1.0)
+    normal = np.stack([np.interp(position, shares, normals[:, k]) for k in range(2)], 1)
+    normal = (normal / np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-6)).astype(np.float32)
+    bare = arm.radius_at(np.minimum(position, 1).astype(np.float32))
+    width = np.clip(own_width, bare * _EASE[0], bare * _EASE[1]).astype(np.float32)
+    return np.asarray(centre + normal * _edge(person, centre, normal, width, bare)[:, None], np.float32)
+
+
+def _from_seam(path: Points, seam: Points, reach: float) -> Points:
+    """``path`` led out of the seam: its start moved there, the rest less and less."""
+    along = np.linalg.norm(path - path[0], axis=1)
+    weight = np.exp(-((along / reach) ** 2)).astype(np.float32)[:, None]
+    return np.asarray(path + (seam - path[0]) * weight, np.float32)
+
+
+def _edge(person: Mask, centre: Points, normal: Points, width: NDArray[Any], bare: NDArray[Any]) -> NDArray[Any]:
+    """Half-widths to one side: where the dressed arm's edge is seen near the wanted width, else that width."""
+    import cv2
+
+    seen, met = reach_of(person, centre, normal, float(width.max()) * 1.8)
+    ratio = seen / np.maximum(width, 1e-6)
+    snapped = np.where(met & (ratio > _SNAP[0]) & (ratio < _SNAP[1]), seen * 1.01, width)
+    snapped = np.where(met & (ratio <= _SNAP[0]), np.maximum(bare * 1.05, width * 0.8), snapped)
+    smooth = cv2.GaussianBlur(snapped.astype(np.float32)[:, None], (1, 7), 0, borderType=cv2.BORDER_REPLICATE)
+    return np.asarray(smooth[:, 0], np.float32)
+
+
+def _with_overlap(
+    picture: Points, product: Points, trunk: Trunk, figure: Figure, armpits: Mapping[Side, Points], side: Side
+) -> Strip:
+    """Rows added before the first that reach into the trunk, the same way in picture and product."""
+    other = Side.RIGHT if side is Side.LEFT else Side.LEFT
+    reach = _OVERLAP * figure.span
+    across = trunk.seams[other].mean(0) - trunk.seams[side].mean(0)
+    inward_picture = across / max(float(np.linalg.norm(across)), 1e-6) * reach
+    product_across = armpits[other] - armpits[side]
+    inward_product = product_across / max(float(np.linalg.norm(product_across)), 1e-6) * reach / trunk.scale
+    inward_picture = inward_picture.astype(np.float32)
+    return Strip(
+        picture=np.concatenate([picture[:1] + inward_picture, picture]).astype(np.float32),
+        product=np.concatenate([product[:1] + inward_product, product]).astype(np.float32),
+        overlap_rows=1,
+        side=side,
+    )

@@ -1,0 +1,221 @@
+"""Takes away old clothes that the new garment leaves uncovered and fills what then shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.tryon.garment import infill
+from models.tryon.garment.canvas import Canvas
+from models.tryon.garment.figure import Side
+from models.tryon.garment.sleeves import usable_arm
+from models.tryon.garment.warp import Colours, Mask
+from models.tryon.garment.wearer import Wearer, capsule
+from services.domain.product import GarmentCategory
+
+_FRINGE_PX: Final = 3  # how far the colour of old cloth bleeds over its edge
+_LOWER_SHARE: Final = 0.25
+_GRAIN: Final = 1.6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removal:
+    """What was taken away.
+
+    Attributes:
+        old: The clothes that the garment replaces.
+        need: Those of them that it leaves uncovered.
+        neck: Neck, throat and shoulders: in front of the inside of a collar.
+        arms, arm_colours: Arms that were covered and now are bare: alpha and colours of the whole picture.
+    """
+
+    old: Mask
+    need: Mask
+    neck: Mask
+    arms: Mapping[Side, Mask]
+    arm_colours: Mapping[Side, Colours]
+
+
+def uncover(
+    canvas: Canvas,
+    wearer: Wearer,
+    category: GarmentCategory,
+    covered: Mask,
+    head: Mask,
+    *,
+    sleeved: bool,
+    generator: np.random.Generator,
+) -> Removal:
+    """Fills the canvas where old clothes go and nothing new comes. Arms come back, as they belong before the trunk."""
+    import cv2
+
+    old = _replaced(wearer, category)
+    fringe = cv2.dilate(old, np.ones((2 * _FRINGE_PX + 1,) * 2, np.uint8))
+    keep = np.maximum(head, np.clip(wearer.skin * 1.5, 0, 1))
+    if category in (GarmentCategory.SKIRT, GarmentCategory.TROUSERS, GarmentCategory.OVERALL):
+        keep = np.maximum(keep, wearer.upper)
+    elif category is not GarmentCategory.DRESS:
+        keep = np.maximum(keep, wearer.lower * (1 - old))
+    need = np.clip(fringe - keep, 0, 1) * (1 - covered)
+    neck = _neck(wearer)
+    if need.max(initial=0) < 0.05:
+        return Removal(old=old, need=need, neck=neck, arms={}, arm_colours={})
+
+    picture = wearer.rgb.astype(np.float32)
+    colour = infill.skin_colour(picture, wearer.skin)
+    zones = _Zones(wearer, category, need, old, covered)
+    body = zones.legs | zones.below_hem | (zones.neck & (neck > 0.5))
+    background = (need > 0.02) & ~zones.below_hem
+    if background.any():
+        known = cv2.dilate(wearer.person, np.ones((9, 9), np.uint8)) < 0.05
+        if known.any():
+            filled = infill.mirrored_fill(picture, known, background)
+            canvas.lay(filled, np.clip(need * 1.6, 0, 1) * background)
+    del body
+    if zones.below_hem.any():
+        known = (cv2.erode(wearer.lower, np.ones((5, 5), np.uint8)) > 0.9) & (need < 0.02) & (covered < 0.02)
+        if known.sum() > 100:
+            filled = infill.mirrored_fill(picture, known, zones.below_hem)
+            soft = cv2.GaussianBlur(zones.below_hem.astype(np.float32), (0, 0), 1.0)
+            canvas.lay(filled, soft * zones.below_hem)
+    _skin_at_neck(canvas, wearer, need * neck, colour, picture, generator)
+    if category in (GarmentCategory.DRESS, GarmentCategory.SKIRT, GarmentCategory.TROUSERS, GarmentCategory.OVERALL):
+        for side in Side:
+            _bare_leg(canvas, wearer, side, need, colour, generator)
+    arms, arm_colours = {}, {}
+    if category not in (
+        GarmentCategory.SKIRT,
+        GarmentCategory.TROUSERS,
+        GarmentCategory.OVERALL,
+        GarmentCategory.JACKET,
+    ):
+        for side in Side:
+            found = _bare_arm(wearer, side, old, need, colour, generator)
+            if found is not None:
+                arms[side], arm_colours[side] = found
+    return Removal(old=old, need=need, neck=neck, arms=arms, arm_colours=arm_colours)
+
+
+def _replaced(wearer: Wearer, category: GarmentCategory) -> Mask:
+    """The clothes that a garment of the category takes the place of."""
+    if category is GarmentCategory.DRESS:
+        return wearer.clothes
+    if category in (GarmentCategory.SKIRT, GarmentCategory.TROUSERS, GarmentCategory.OVERALL):
+        return wearer.lower
+    if category is GarmentCategory.JACKET:
+        zone = np.zeros(wearer.person.shape, np.uint8)
+        for side in Side:
+            arm = usable_arm(wearer.figure.arms[side], wearer.figure, side)
+            zone |= capsule(zone.shape, arm.joints, 0.24 * wearer.figure.span)
+        return np.asarray(wearer.upper * zone, np.float32)
+    return wearer.upper
+
+
+class _Zones:
+    """Which fill goes where."""
+
+    def __init__(self, wearer: Wearer, category: GarmentCategory, need: Mask, old: Mask, covered: Mask) -> None:
+        shape = wearer.person.shape
+        self.legs = np.zeros(shape, bool)
+        self.neck = need > 0.02
+        self.below_hem = np.zeros(shape, bool)
+        if category in (GarmentCategory.TOP, GarmentCategory.SHIRT) and wearer.lower.max() > 0.5:
+            self.below_hem = _below_hem(wearer, need)
+
+
+def _below_hem(wearer: Wearer, need: Mask) -> NDArray[np.bool_]:
+    """The old top's lower end, over the garment below it."""
+    figure = wearer.figure
+    lower = wearer.lower > 0.5
+    rows = np.nonzero(lower.any(1))[0]
+    if not len(rows):
+        return np.zeros(need.shape, bool)
+    top = rows[0]
+    reference = lower[min(top + int(0.25 * figure.span), len(lower) - 1)]
+    columns = np.nonzero(reference)[0]
+    if not len(columns):
+        return np.zeros(need.shape, bool)
+    zone = np.zeros(need.shape, bool)
+    waist = figure.place(np.array([[0.0, 0.75 * figure.torso_length]], np.float32))[0, 1]
+    zone[int(waist) : top + int(0.3 * figure.span), columns[0] : columns[-1] + 1] = True
+    return zone & (need > 0.02)
+
+
+def _neck(wearer: Wearer) -> Mask:
+    """Neck, throat and shoulders as they would be bare, to about the armpits."""
+    import cv2
+
+    figure = wearer.figure
+    span, narrow = figure.span, figure.shown_span / figure.span
+    chin = figure.locate(wearer.chin[None])[0]
+    half = 0.19 * span * narrow
+    if wearer.face is not None:
+        half = float(np.clip(0.40 * wearer.face.width, 0.15 * span, 0.24 * span))
+    points: list[tuple[float, float]] = [(chin[0] * 0.6 - half, chin[1] - 0.1 * span)]
+    for aside in np.linspace(0.2, 0.62, 8) * span * narrow:
+        points.append((-float(aside), -figure.shoulder_top(float(aside)) + 0.01 * span))
+    points += [(-0.62 * span * narrow, 0.5 * span), (0.62 * span * narrow, 0.5 * span)]
+    for aside in np.linspace(0.62, 0.2, 8) * span * narrow:
+        points.append((float(aside), -figure.shoulder_top(float(aside)) + 0.01 * span))
+    points.append((chin[0] * 0.6 + half, chin[1] - 0.1 * span))
+    polygon = figure.place(np.array(points, np.float32))
+    mask = np.zeros(wearer.person.shape, np.uint8)
+    cv2.fillPoly(mask, [np.rint(polygon * 8).astype(np.int32)], 255, lineType=cv2.LINE_AA, shift=3)
+    return cv2.GaussianBlur(mask, (0, 0), 1.2).astype(np.float32) / 255
+
+
+def _skin_at_neck(
+    canvas: Canvas, wearer: Wearer, alpha: Mask, colour: Colours, picture: Colours, generator: np.random.Generator
+) -> None:
+    """Bare neck and throat: the colour of the skin nearby, running into the mean further away."""
+    import cv2
+
+    if alpha.max(initial=0) < 0.02:
+        return
+    span = wearer.figure.span
+    rows = np.arange(len(alpha), dtype=np.float32)[:, None]
+    near = (rows > wearer.chin[1] - 0.25 * span) & (rows < wearer.chin[1] + 0.9 * span)
+    sure = (cv2.erode(wearer.skin, np.ones((5, 5), np.uint8)) > 0.8) & near
+    if sure.sum() > 80:
+        around = infill.smooth_fill(picture, sure.astype(np.float32))
+        distance = cv2.distanceTransform((~sure).astype(np.uint8), cv2.DIST_L2, 3)
+        share = np.exp(-distance / (0.25 * span))[..., None]
+        tone = around * share + colour * 0.94 * (1 - share)
+    else:
+        tone = np.broadcast_to(colour * 0.94, picture.shape)
+    tone = infill.add_grain(np.asarray(tone, np.float32), alpha, _GRAIN, generator)
+    canvas.lay(tone, np.clip(alpha * 1.5, 0, 1))
+
+
+def _bare_leg(
+    canvas: Canvas, wearer: Wearer, side: Side, need: Mask, colour: Colours, generator: np.random.Generator
+) -> None:
+    limb = wearer.figure.legs[side]
+    box, colours, alpha = infill.shaded_limb(limb, side, 0.0, 1.04, colour * 0.97, need.shape)
+    if box.is_empty:
+        return
+    alpha = alpha * np.clip(need[box.slices] * 1.6, 0, 1)
+    canvas.lay(infill.add_grain(colours, alpha, _GRAIN, generator), alpha, box)
+
+
+def _bare_arm(
+    wearer: Wearer, side: Side, old: Mask, need: Mask, colour: Colours, generator: np.random.Generator
+) -> tuple[Mask, Colours] | None:
+    """The arm under an old sleeve; None when the arm was bare already."""
+    limb = usable_arm(wearer.figure.arms[side], wearer.figure, side)
+    box, colours, alpha = infill.shaded_limb(limb, side, 0.0, 1.02, colour, need.shape)
+    if box.is_empty:
+        return None
+    was_covered = old[box.slices]
+    if float((alpha * was_covered).sum()) < 0.08 * float(alpha.sum()):
+        return None
+    shape = need.shape
+    whole = np.zeros(shape, np.float32)
+    whole[box.slices] = alpha * np.clip(was_covered * 1.5, 0, 1)
+    shown = np.zeros((*shape, 3), np.float32)
+    shown[box.slices] = infill.add_grain(colours, alpha, _GRAIN, generator)
+    return whole, shown

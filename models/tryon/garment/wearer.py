@@ -1,0 +1,117 @@
+"""The person as dressing needs them: one set of masks at the picture's size, and who stays in front of a garment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.perception.face import FaceLandmarks
+from models.perception.pose import BodyPose
+from models.tryon.garment.figure import Figure, Limb, Side
+from models.tryon.garment.warp import Mask, Points
+
+_FACE_OVAL: Final = (
+    10, 338, 297, 332, 284, 251, 389, 356, 454, 323, 361, 288, 397, 365, 379, 378, 400, 377, 152, 148, 176, 149, 150,
+    136, 172, 58, 132, 93, 234, 127, 162, 21, 54, 103, 67, 109,
+)  # fmt: skip
+_HAND: Final = 0.16  # of the span: half a hand
+_ARM: Final = 0.17
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wearer:
+    """A person's photo and what is where in it; masks are float32 (height, width), 0 to 1.
+
+    Attributes:
+        rgb: uint8, upright.
+        person: Matte of this person alone.
+        hair, skin: Of this person.
+        upper, lower: Their clothes above and below the waist; a dress is both.
+    """
+
+    rgb: NDArray[np.uint8]
+    person: Mask
+    hair: Mask
+    skin: Mask
+    upper: Mask
+    lower: Mask
+    pose: BodyPose
+    face: FaceLandmarks | None
+    figure: Figure
+
+    @property
+    def clothes(self) -> Mask:
+        return np.maximum(self.upper, self.lower)
+
+    @property
+    def chin(self) -> Points:
+        """The lowest point of the face, or a guess from the pose."""
+        if self.face is not None:
+            return np.asarray(self.face.points[152, :2], np.float32)
+        return np.asarray(self.figure.origin - self.figure.down * 0.45 * self.figure.span, np.float32)
+
+
+def head_mask(wearer: Wearer) -> Mask:
+    """What is always in front of a garment: face, beard and hair."""
+    import cv2
+
+    head = wearer.hair.copy()
+    if wearer.face is None:
+        return head
+    oval = wearer.face.points[list(_FACE_OVAL), :2]
+    filled = np.zeros(wearer.person.shape, np.uint8)
+    cv2.fillPoly(filled, [np.rint(oval * 8).astype(np.int32)], 255, lineType=cv2.LINE_AA, shift=3)
+    face = filled.astype(np.float32) / 255
+    # Forehead, ears, bald heads and beards lie outside the mesh; clothes and the neck do not count.
+    centre, width = oval.mean(0), wearer.face.width
+    height, columns = wearer.person.shape
+    y, x = np.mgrid[0:height, 0:columns].astype(np.float32)
+    above = np.clip((wearer.chin[1] - 0.02 * width - y) / (0.04 * width) + 0.5, 0, 1)
+    near = np.clip((1.15 * width - np.hypot(x - centre[0], (y - centre[1]) * 0.8)) / (0.1 * width), 0, 1)
+    around = wearer.person * above * near * (1 - wearer.upper)
+    beard_zone = np.clip(
+        (0.42 * width - np.hypot(x - wearer.chin[0], (y - wearer.chin[1]) * 1.15)) / (0.06 * width), 0, 1
+    )
+    beard = wearer.person * beard_zone * (1 - wearer.upper) * (1 - wearer.skin)
+    return np.asarray(np.maximum.reduce([head, face, around, beard]), np.float32)
+
+
+def capsule(shape: tuple[int, ...], path: Points, radius: float) -> NDArray[np.uint8]:
+    """A thick line through ``path``, 0 or 1."""
+    import cv2
+
+    drawn = np.zeros(shape[:2], np.uint8)
+    cv2.polylines(drawn, [np.rint(path).astype(np.int32)], False, 1, thickness=max(1, round(2 * radius)))
+    return drawn
+
+
+def hand_mask(wearer: Wearer, side: Side) -> Mask:
+    """The bare hand of one side: skin beyond the wrist."""
+    arm = wearer.figure.arms[side]
+    if arm.seen < 0.3:
+        return np.zeros(wearer.person.shape, np.float32)
+    span = wearer.figure.span
+    wrist, tip = arm.joints[2], arm.tip
+    reach = tip - wrist
+    reach = reach / max(float(np.linalg.norm(reach)), 1e-6)
+    back = arm.joints[1] - wrist
+    back = back / max(float(np.linalg.norm(back)), 1e-6)
+    path = np.stack([wrist + back * 0.02 * span, wrist, tip + reach * 0.16 * span])
+    zone = capsule(wearer.person.shape, path, _HAND * span).astype(np.float32)
+    return zone * wearer.skin
+
+
+def arm_mask(wearer: Wearer, arm: Limb) -> Mask:
+    """The skin of an arm that is bare in the photo."""
+    zone = capsule(wearer.person.shape, arm.joints, _ARM * wearer.figure.span).astype(np.float32)
+    return zone * wearer.skin
+
+
+def limbs(figure: Figure) -> Mapping[str, Limb]:
+    """Every limb by a name."""
+    named = {f"arm_{side}": limb for side, limb in figure.arms.items()}
+    return named | {f"leg_{side}": limb for side, limb in figure.legs.items()}
