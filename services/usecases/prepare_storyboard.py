@@ -23,6 +23,7 @@ from services.ports.uploads import UploadStore
 from services.settings import Settings
 from services.usecases.check_consent import check_still_allowed
 from services.usecases.fetch_source import reader_for
+from services.usecases.hold_output import held_when_prepared
 from services.usecases.revise import revise
 from services.usecases.storyboards.preparation import Preparation
 from services.usecases.storyboards.table import PREPARERS
@@ -81,6 +82,7 @@ def prepare_storyboard(
         )
         key = work_key(job, "storyboard.json")
         objects.put(key, storyboard, media_type=_MEDIA_TYPE)
+        held_s = held_when_prepared(job, storyboard, objects=objects)
     except SpokesmodelError as error:
         if error.retryable:
             raise
@@ -97,6 +99,7 @@ def prepare_storyboard(
         return replace(
             job.move(job.state, step=JobStep.DISPATCH, now=clock.now(), storyboard_key=str(key)),
             progress=Progress(stage="prepared"),
+            held_s=held_s,
         )
 
     return revise(job_id, ready, get=jobs.get, save=jobs.save)

@@ -80,6 +80,7 @@ def submit_video(
             uploads=uploads,
             objects=objects,
             settings=settings,
+            most_s=allowance.output_s,
             has_language_model=has_language_model,
         )
         _check_room(job_id, held_s, tenant_id=tenant_id, allowance=allowance, jobs=jobs)

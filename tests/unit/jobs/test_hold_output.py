@@ -18,7 +18,7 @@ VOICE = VoiceSettings(voice_id="en-us")
 
 @pytest.fixture
 def held(world):
-    def held(speech) -> float:
+    def held(speech, most_s: float = 10_000.0) -> float:
         return held_seconds(
             VideoRequest(presenter=Presenter(avatar_id="any"), speech=speech),
             tenant_id=TENANT,
@@ -26,6 +26,7 @@ def held(world):
             uploads=world.uploads,
             objects=world.objects,
             settings=world.settings,
+            most_s=most_s,
         )
 
     return held
@@ -68,6 +69,14 @@ def test_a_recording_that_does_not_tell_holds_a_bound(world, held):
     assert held(SpokenAudio(upload_id=world.upload("audio/ogg", ogg))) == 10.0  # 16 kbit/s
     webm = b"\x1aE\xdf\xa3" + bytes(99_996)
     assert held(SpokenAudio(upload_id=world.upload("video/webm", webm))) == 5.0  # 160 kbit/s
+
+
+def test_no_bound_is_more_than_the_whole_month(world, held):
+    assert held(SpokenAudio(source_url="https://client.example/a.mp3"), most_s=60.0) == 60.0
+    ogg = world.upload("audio/ogg", b"OggS" + bytes(199_996))
+    assert held(SpokenAudio(upload_id=ogg), most_s=60.0) == 60.0
+    # What is known to be longer is not made to fit.
+    assert held(SpokenAudio(upload_id=world.upload("audio/wav", wav(70))), most_s=60.0) == pytest.approx(70, abs=0.1)
 
 
 def test_no_recording_holds_more_than_one_may_have(world, held):
