@@ -99,8 +99,10 @@ class FaceFinder:
         )
 
 
-def choose_face(faces: Sequence[FaceBox], face: int | None) -> int:
-    """The index of the face that speaks: ``face`` itself, or the largest when it is None.
+def choose_face(faces: Sequence[FaceBox], face: int | None, *, param: str = "presenter") -> int:
+    """The index of the face that is meant: ``face`` itself, or the largest when it is None.
+
+    ``param`` is the request's field that named the picture.
 
     Raises:
         ContentRejected: ``face_not_found`` (no face at all), ``face_index`` (fewer faces than that) or
@@ -110,13 +112,13 @@ def choose_face(faces: Sequence[FaceBox], face: int | None) -> int:
         raise ContentRejected(
             "No face was found in the picture; use one in which the face is seen from the front and well lit.",
             code="face_not_found",
-            param="presenter",
+            param=param,
         )
     if face is not None and not 0 <= face < len(faces):
         raise ContentRejected(
             f"Face {face} was asked for, but {len(faces)} found: the index counts from the left, starting at 0.",
             code="face_index",
-            param="presenter.face",
+            param=f"{param}.face",
         )
     index = face if face is not None else max(range(len(faces)), key=lambda i: faces[i].width * faces[i].height)
     width = faces[index].width
@@ -125,7 +127,7 @@ def choose_face(faces: Sequence[FaceBox], face: int | None) -> int:
             f"The face is {width:.0f} pixels wide, at least {MIN_FACE_WIDTH_PX} are needed; "
             "use a larger or closer picture.",
             code="face_too_small",
-            param="presenter",
+            param=param,
         )
     return index
 

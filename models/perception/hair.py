@@ -111,8 +111,12 @@ class _Scene:
 
     def seeds(self) -> NDArray[np.bool_]:
         """An arch above the forehead, where hair is if there is any."""
+        import cv2
+
         frame = self.frame
-        ring = (frame.outside > 0.03) & (frame.outside < 0.32) & (self.person > 0.8)
+        # Off the outline, where head and background mix.
+        inner = cv2.erode(self.person, np.ones((5, 5), np.uint8), borderType=cv2.BORDER_REPLICATE)
+        ring = (frame.outside > 0.03) & (frame.outside < 0.32) & (inner > 0.8)
         arch: NDArray[np.bool_] = ring & (frame.down < 0.55 * frame.forehead)
         # A head that the picture's upper edge cuts shows hair at its sides only.
         return arch if arch.sum() >= _FEW_SEEDS else ring & (frame.down < 0)
