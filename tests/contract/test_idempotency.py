@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -118,3 +120,16 @@ def test_deleted_tenant_leaves_no_answer(store):
     store.forget("tenant_a")
     assert isinstance(reserve(store), Reservation)
     assert reserve(store, tenant="tenant_b") == ANSWER
+
+
+def test_old_answers_leave_the_file_as_new_ones_come(tmp_path, clock):
+    path = tmp_path / "idempotency.sqlite"
+    store = SqliteIdempotencyStore(path, clock=clock)
+    for number in range(100):
+        reserve(store, key=f"old-{number}")
+    clock.advance(24 * 3600 + 1)
+    for number in range(20):
+        reserve(store, key=f"new-{number}")
+    with closing(sqlite3.connect(path)) as connection:
+        [(num_rows,)] = connection.execute("SELECT count(*) FROM first_answers").fetchall()
+    assert num_rows == 20

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -32,7 +33,8 @@ _MIGRATIONS: Final = (
 )
 _KEPT: Final = timedelta(hours=24)
 _ANSWERED_WITHIN: Final = timedelta(seconds=30)  # no gateway waits longer for an answer
-_PURGED_AT_ONCE: Final = 20
+_PURGED_EVERY: Final = 16  # reservations
+_PURGED_AT_ONCE: Final = 10 * _PURGED_EVERY
 
 
 class SqliteIdempotencyStore:
@@ -41,39 +43,36 @@ class SqliteIdempotencyStore:
     def __init__(self, path: Path, *, clock: Clock) -> None:
         self._database = Database(path, _MIGRATIONS)
         self._clock = clock
+        self._num_reserved = count()
 
     def reserve(
         self, tenant_id: str, key: str, *, fingerprint: str, new_resource_id: str
     ) -> Reservation | StoredAnswer:
         now = self._clock.now()
+        self._purge(to_micros(now - _KEPT))
+        reserved_until = to_micros(now + _ANSWERED_WITHIN)
+        is_first = self._database.execute(
+            "INSERT INTO first_answers (tenant_id, key, fingerprint, resource_id, reserved_until, created_at)"
+            " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET fingerprint = excluded.fingerprint,"
+            " resource_id = excluded.resource_id, reserved_until = excluded.reserved_until,"
+            " created_at = excluded.created_at, status = NULL, headers = NULL, body = NULL WHERE created_at < ?",
+            (tenant_id, key, fingerprint, new_resource_id, reserved_until, to_micros(now), to_micros(now - _KEPT)),
+        )
+        if is_first:
+            return Reservation(tenant_id=tenant_id, key=key, resource_id=new_resource_id)
         with self._database.write() as connection:
-            connection.execute(
-                "DELETE FROM first_answers WHERE (tenant_id, key) IN"
-                " (SELECT tenant_id, key FROM first_answers WHERE created_at < ? ORDER BY created_at LIMIT ?)",
-                (to_micros(now - _KEPT), _PURGED_AT_ONCE),
-            )
-            reserved_until = to_micros(now + _ANSWERED_WITHIN)
-            is_first = connection.execute(
-                "INSERT INTO first_answers (tenant_id, key, fingerprint, resource_id, reserved_until, created_at)"
-                " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET fingerprint = excluded.fingerprint,"
-                " resource_id = excluded.resource_id, reserved_until = excluded.reserved_until,"
-                " created_at = excluded.created_at, status = NULL, headers = NULL, body = NULL WHERE created_at < ?",
-                (tenant_id, key, fingerprint, new_resource_id, reserved_until, to_micros(now), to_micros(now - _KEPT)),
-            ).rowcount
-            if is_first:
-                return Reservation(tenant_id=tenant_id, key=key, resource_id=new_resource_id)
             row = connection.execute(
                 "SELECT * FROM first_answers WHERE tenant_id = ? AND key = ?", (tenant_id, key)
             ).fetchone()
-            if row["fingerprint"] != fingerprint:
+            if row is not None and row["fingerprint"] != fingerprint:
                 raise ContentRejected(
                     "This Idempotency-Key came with another request before; use a new one.",
                     code="idempotency_key_reused",
                     param="Idempotency-Key",
                 )
-            if row["status"] is not None:
+            if row is not None and row["status"] is not None:
                 return StoredAnswer(status=row["status"], body=row["body"], headers=json.loads(row["headers"]))
-            if row["reserved_until"] > to_micros(now):
+            if row is None or row["reserved_until"] > to_micros(now):  # abandoned a moment ago, or still reserved
                 raise Conflict(
                     "A request with this Idempotency-Key is being answered; try again in a moment.",
                     code="idempotency_key_in_flight",
@@ -85,6 +84,16 @@ class SqliteIdempotencyStore:
                 (reserved_until, tenant_id, key),
             )
         return Reservation(tenant_id=tenant_id, key=key, resource_id=str(row["resource_id"]))
+
+    def _purge(self, before: int) -> None:
+        """With every few reservations, remove more old keys than have come since."""
+        if next(self._num_reserved) % _PURGED_EVERY == 0:
+            self._database.execute(
+                "DELETE FROM first_answers WHERE (tenant_id, key) IN"
+                " (SELECT tenant_id, key FROM first_answers WHERE created_at < ? ORDER BY created_at LIMIT ?)",
+                (before, _PURGED_AT_ONCE),
+                durable=False,
+            )
 
     def finish(self, reservation: Reservation, answer: StoredAnswer) -> None:
         self._database.execute(

@@ -115,17 +115,23 @@ class Database:
         Args:
             durable: False returns before the commit is on the disk: it survives this process, not a power cut.
         """
+        with self._writing(durable=durable) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def _writing(self, *, durable: bool) -> Iterator[sqlite3.Connection]:
+        """This thread's connection for what writes, while no other thread's does."""
         try:
-            with self._turn:  # SQLite lets who waits for its lock sleep and look again; threads here wake each other
-                connection = self._connection()
-                connection.execute("BEGIN IMMEDIATE")
-                try:
-                    yield connection
-                    connection.execute("COMMIT")
-                except BaseException:
-                    if connection.in_transaction:
-                        connection.execute("ROLLBACK")
-                    raise
+            # SQLite lets whoever waits for its lock sleep and look again; the threads here wake each other.
+            with self._turn:
+                yield self._connection()
         except sqlite3.IntegrityError:
             raise
         except sqlite3.Error as error:
@@ -145,8 +151,8 @@ class Database:
             return connection.execute(sql, parameters).fetchall()
 
     def execute(self, sql: str, parameters: Sequence[Any] = (), *, durable: bool = True) -> int:
-        """One writing statement in its own transaction; the number of rows it changed."""
-        with self.write(durable=durable) as connection:
+        """One writing statement, which is a transaction by itself; the number of rows it changed."""
+        with self._writing(durable=durable) as connection:
             return connection.execute(sql, parameters).rowcount
 
     def close(self) -> None:
