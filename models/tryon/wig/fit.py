@@ -21,6 +21,9 @@ _RING: Final = 18
 _RING_RADII: Final = (0.98, 1.22)  # of the outer ellipse, in face widths and face heights
 _FAR: Final = ((-2.2, 0.6), (-2.2, 2.0), (0.0, 2.4), (2.2, 2.0), (2.2, 0.6), (-1.3, 1.6), (1.3, 1.6))
 _GRID_PX: Final = 8
+# How much of the outlines' difference the wig follows: where two heads look different ways, all of it would fold hair.
+_SHARES: Final = (1.0, 0.7, 0.4, 0.15)
+_STRETCH: Final = (0.3, 4.0)  # of an area, against the rigid placement
 _UPRIGHT: Final = 0.75  # how much of the head's tilt hair that hangs below the chin does not follow
 
 
@@ -105,18 +108,27 @@ def fit_wig(wig_points: Points, points: Points, width: int, height: int) -> Plac
     unit = max(float(np.linalg.norm(points[454, :2] - points[234, :2])), 1.0)
     centre = target.mean(0)
     grown = centre + (target - centre) * np.float32(_GROWN)
-    spline = RBFInterpolator(
-        (np.concatenate([grown, around, upright]) - centre) / unit,
-        np.concatenate([source, ring_back, hanging]),
-        smoothing=_SMOOTHING,
-        kernel="thin_plate_spline",
-    )
+    ends = np.concatenate([grown, around, upright])
     columns, rows = -(-width // _GRID_PX) + 1, -(-height // _GRID_PX) + 1
     x, y = np.meshgrid(np.arange(columns) * _GRID_PX, np.arange(rows) * _GRID_PX)
-    coarse = spline((np.stack([x.ravel(), y.ravel()], 1) - centre) / unit).reshape(rows, columns, 2).astype(np.float32)
+    grid = (np.stack([x.ravel(), y.ravel()], 1) - centre) / unit
+    rigid = back(grown)
+    for share in _SHARES:
+        starts = np.concatenate([rigid + share * (source - rigid), ring_back, hanging])
+        spline = RBFInterpolator((ends - centre) / unit, starts, smoothing=_SMOOTHING, kernel="thin_plate_spline")
+        coarse = spline(grid).reshape(rows, columns, 2).astype(np.float32)
+        if _is_smooth(coarse, onto.scale):
+            break
     at = np.meshgrid(np.arange(width, dtype=np.float32) / _GRID_PX, np.arange(height, dtype=np.float32) / _GRID_PX)
     places = cv2.remap(coarse, at[0], at[1], cv2.INTER_LINEAR)
     return Placement(places=np.asarray(places, np.float32), onto=onto)
+
+
+def _is_smooth(coarse: NDArray[np.float32], scale: float) -> bool:
+    """Whether the map (rows, columns, 2) neither folds nor pinches nor pulls anywhere."""
+    across, down = np.diff(coarse[:-1], axis=1) / _GRID_PX, np.diff(coarse[:, :-1], axis=0) / _GRID_PX
+    area = (across[..., 0] * down[..., 1] - across[..., 1] * down[..., 0]) * scale**2
+    return bool((area > _STRETCH[0]).all() and (area < _STRETCH[1]).all())
 
 
 def _grown(onto: Similarity, target: Points) -> Similarity:

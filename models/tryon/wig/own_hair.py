@@ -69,27 +69,26 @@ def take_hair_away(picture_rgb: Picture, points: Points, person_matte: Matte, ha
     near_hair = cv2.dilate(hair_alpha, _disc(halo)) > 0.08
     rgb = picture_rgb.astype(np.float32)
 
-    known_behind = (cv2.dilate(person_matte, _disc(max(1, halo // 2))) < 0.06) & ~near_hair
-    plate = _filled(rgb, known_behind, picture_rgb, generator)
-
-    skull = head.skull()
-    face = head.face()
+    skull, face = head.skull(), head.face()
     body_visible = (person_matte > 0.6) & ~near_hair
     torso = _torso(head, body_visible, person_matte, near_hair)
     neck = head.neck() & ~torso
     inside = skull | face | neck | torso
+    near_hair |= _loose(head, near_hair, person_matte, inside, halo)
+
+    known_behind = (cv2.dilate(person_matte, _disc(max(1, halo // 2))) < 0.06) & ~near_hair
+    plate = _filled(rgb, known_behind, picture_rgb, generator)
     # Ears, cheeks, shoulders: what is person and not hair stays as it is.
     kept = np.clip(person_matte - hair_alpha, 0, 1)
     edge = np.asarray(cv2.GaussianBlur(inside.astype(np.float32), (0, 0), max(0.7, 0.012 * head.width)), np.float32)
     person_alpha = np.where(near_hair, np.maximum(kept * ~near_hair, edge), person_matte)
-    ear_like = np.where(near_hair & ~inside, kept * (hair_alpha < 0.3), 0)
+    ear_like = np.where(near_hair & head.ears(), kept * (hair_alpha < 0.3), 0)
     person_alpha = np.asarray(np.clip(np.maximum(person_alpha, ear_like), 0, 1), np.float32)
 
     skin = _skin(rgb, head, near_hair, face)
-    clothes_known = body_visible & torso & ~face
-    clothes = _filled(rgb, clothes_known, picture_rgb, generator) if clothes_known.sum() > 50 else plate
+    clothes = _clothes(rgb, head, body_visible & torso & ~face, torso & near_hair, plate)
     fill = np.where((torso & ~face & ~skull)[..., None], clothes, skin)
-    fill = cv2.GaussianBlur(fill, (0, 0), max(0.6, 0.008 * head.width))
+    fill = cv2.GaussianBlur(fill, (0, 0), max(0.6, 0.006 * head.width))
     mix = _soft(near_hair, halo)
     person = rgb * (1 - mix[..., None]) + fill * mix[..., None]
     person = with_grain(np.asarray(person, np.float32), grain_of(picture_rgb, face & ~near_hair), near_hair, generator)
@@ -145,6 +144,12 @@ class _HeadFrame:
         widening = np.clip((y - 0.15 * self.width) / (0.5 * self.width), 0, 1) * 0.10
         return np.asarray((np.abs(x) < (_NECK_WIDTH + widening) * self.width) & (y > -jaw) & (y < 0.75 * self.width))
 
+    def ears(self) -> Mask:
+        """Where ears stand out of the head."""
+        x, y = self.from_point(np.asarray(self.points[[234, 454], :2].mean(0), np.float32))
+        aside = np.abs(x) / self.width
+        return np.asarray((aside > 0.42) & (aside < 0.72) & (np.abs(y + 0.02 * self.height) < 0.24 * self.height))
+
     def below_chin(self) -> Matte:
         return self.from_point(self.chin)[1]
 
@@ -173,6 +178,48 @@ def _torso(head: _HeadFrame, body_visible: Mask, person_matte: Matte, near_hair:
     line = np.where(found & (sideways > 0.4), np.minimum(line, top), line)
     line = np.where(on_outline, top, line)
     return np.asarray((head.rows >= line[None]) & (sideways[None] < 2.6))
+
+
+def _loose(head: _HeadFrame, near_hair: Mask, person_matte: Matte, inside: Mask, halo: int) -> Mask:
+    """What else of the person round the head is no body: strands that the hair mask missed, and their halo."""
+    import cv2
+
+    around = cv2.dilate(near_hair.astype(np.uint8), _disc(5 * halo)) > 0
+    suspected = cv2.dilate(person_matte, _disc(max(1, halo // 2))) > 0.04
+    solid_ear = head.ears() & (person_matte > 0.7)
+    above = head.below_chin() < 0.6 * head.width
+    return np.asarray(around & suspected & above & ~inside & ~solid_ear)
+
+
+def _clothes(rgb: Matte, head: _HeadFrame, known: Mask, wanted: Mask, otherwise: Matte) -> Matte:
+    """Clothes (and a bare chest) carried on under hair that lay over them, edges and weave included.
+
+    Each pixel takes its colour from the nearest one that is seen, rather along the row than along the column, because
+    a collar or a lapel is seen at the same height on the hair's other side; mirrored there, so that texture goes on.
+    """
+    import cv2
+
+    if known.sum() < 50 or not wanted.any():
+        return otherwise
+    safe = cv2.erode(known.astype(np.uint8), _disc(max(1, round(0.02 * head.width)))) > 0
+    known = safe if safe.sum() >= 50 else known
+    height, width = known.shape
+    step = 2 if min(height, width) > 64 else 1
+    rows, columns = np.nonzero(wanted)
+    stretched = cv2.resize((~known).astype(np.uint8), (width // step, height), interpolation=cv2.INTER_NEAREST)
+    _, labels = cv2.distanceTransformWithLabels(stretched, cv2.DIST_L2, cv2.DIST_MASK_5, labelType=cv2.DIST_LABEL_PIXEL)
+    known_rows, known_columns = np.nonzero(stretched == 0)
+    place = np.zeros(int(labels.max()) + 1, np.int64)
+    place[labels[known_rows, known_columns]] = np.arange(len(known_rows))
+    nearest = place[labels[rows, np.minimum(columns // step, stretched.shape[1] - 1)]]
+    to_row = np.clip(2 * known_rows[nearest] - rows, 0, height - 1)
+    to_column = np.clip(2 * known_columns[nearest] * step - columns, 0, width - 1)
+    good = known[to_row, to_column]
+    to_row = np.where(good, to_row, known_rows[nearest])
+    to_column = np.where(good, to_column, known_columns[nearest] * step)
+    out = push_pull(rgb, known.astype(np.float32))
+    out[rows, columns] = rgb[to_row, to_column]
+    return out
 
 
 def _skin(rgb: Matte, head: _HeadFrame, near_hair: Mask, face: Mask) -> Matte:

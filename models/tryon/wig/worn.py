@@ -17,7 +17,8 @@ Picture = NDArray[np.uint8]
 Matte = NDArray[np.float32]
 Points = NDArray[np.float32]
 
-_ANGLES: Final = 180  # of the outline of a wig, one each two degrees
+_NUM_DIRECTIONS: Final = 121  # in which the wig's outline is looked for
+_SPAN: Final = 2.0  # radians to each side of straight up
 _NAPE_SHADE: Final = 0.35  # of the hair's own colour: what hangs behind the neck gets little light
 _INSET: Final = 0.02  # face widths by which the bald head stays inside the wig
 
@@ -114,31 +115,31 @@ def _skull_cut(wig_alpha: Matte, points: Points, face_width: float) -> Matte:
     roll = np.arctan2(across[1], across[0])
     reach = 2.2 * face_width
     num_steps = 160
-    # Rows are directions, starting at the picture's right side of the head and going over the crown.
-    angles = np.linspace(-np.pi, 0, _ANGLES // 2 + 1) + roll
+    # Rows are directions from the head's middle, 0 straight up, positive to the picture's right.
+    angles = np.linspace(-_SPAN, _SPAN, _NUM_DIRECTIONS)
     radii = np.linspace(0, reach, num_steps)
-    x = centre[0] + np.cos(angles)[:, None] * radii
-    y = centre[1] + np.sin(angles)[:, None] * radii
+    across, up = np.sin(angles)[:, None] * radii, -np.cos(angles)[:, None] * radii
+    cos, sin = np.cos(roll), np.sin(roll)
+    x, y = centre[0] + across * cos - up * sin, centre[1] + across * sin + up * cos
     seen = cv2.remap(wig_alpha, x.astype(np.float32), y.astype(np.float32), cv2.INTER_LINEAR)
     solid = seen > 0.6
-    has = solid.any(1)
-    outer = np.where(has, radii[num_steps - 1 - solid[:, ::-1].argmax(1)], reach)
-    outer = np.where(has, outer - _INSET * face_width, outer)
-    kernel = np.ones(5) / 5
-    outer = np.convolve(np.pad(outer, 2, mode="edge"), kernel, mode="valid")
+    has = solid.sum(1) > 0.08 * face_width / (reach / num_steps)
+    outer = np.where(has, radii[num_steps - 1 - solid[:, ::-1].argmax(1)] - _INSET * face_width, reach)
+    outer = np.convolve(np.pad(outer, 2, mode="edge"), np.ones(5) / 5, mode="valid")
     height, width = wig_alpha.shape
     dx, dy = np.meshgrid(
         np.arange(width, dtype=np.float32) - centre[0], np.arange(height, dtype=np.float32) - centre[1]
     )
-    angle = (np.arctan2(dy, dx) - roll + np.pi) % (2 * np.pi) - np.pi
-    limit = np.interp(angle.ravel(), np.linspace(-np.pi, 0, len(outer)), outer, right=reach).reshape(angle.shape)
+    right, down = dx * cos + dy * sin, dy * cos - dx * sin
+    angle = np.arctan2(right, -down)
+    limit = np.interp(angle.ravel(), angles, outer, left=reach, right=reach).reshape(angle.shape)
     soft = max(1.0, 0.012 * face_width)
     over = np.clip((np.hypot(dx, dy) - limit) / soft + 0.5, 0, 1)
-    # At the ears the cut fades out: they may stand out of a short wig.
-    upper = np.clip((-angle - np.deg2rad(12)) / np.deg2rad(12), 0, 1) * np.clip(
-        (np.pi + angle - np.deg2rad(12)) / np.deg2rad(12), 0, 1
+    # Down to the ears' lower end: they are hidden by a wig that lies over them, and stay where it ends above them.
+    fade = np.clip((_SPAN - np.abs(angle)) / 0.2, 0, 1) * np.clip(
+        (0.45 * face_width - down) / (0.08 * face_width), 0, 1
     )
-    return np.asarray(np.where(angle < 0, over * upper, 0), np.float32)
+    return np.asarray(over * fade, np.float32)
 
 
 def _behind(wig_rgba: Picture, points: Points) -> Picture:

@@ -1,0 +1,177 @@
+"""Mends what a product photo cut off: a flat crown, a straight side, locks that end at a shoulder.
+
+Only the hair's own pixels are used, stretched a little towards the missing edge; nothing is painted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Picture = NDArray[np.uint8]
+Matte = NDArray[np.float32]
+Points = NDArray[np.float32]
+
+_SOLID: Final = 128
+_MOST: Final = 0.26  # of half the cut: a crown is no higher
+_LEAST_SIDE: Final = 0.05  # of half the cut: even a straight side is rounded
+_DEPTH: Final = 2.6  # how far in the stretch reaches, in heights of what is missing
+_TIPS: Final = 0.20  # face widths by which locks go on below a shoulder that hid them
+_TIPS_DEPTH: Final = 0.45
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrameCut:
+    """A run of the photo's edge that hair touches.
+
+    Attributes:
+        edge: ``top``, ``left``, ``right`` or ``bottom``.
+        start, end: First and last pixel along the edge, in the cutout.
+    """
+
+    edge: str
+    start: int
+    end: int
+
+    @property
+    def length(self) -> int:
+        return self.end - self.start + 1
+
+
+def frame_cuts(alpha: NDArray[np.uint8], edges: frozenset[str]) -> tuple[FrameCut, ...]:
+    """The longest run of hair on each of these edges of ``alpha`` (h, w), where there is one."""
+    lines = {
+        "top": alpha[:2].max(0),
+        "bottom": alpha[-2:].max(0),
+        "left": alpha[:, :2].max(1),
+        "right": alpha[:, -2:].max(1),
+    }
+    cuts = []
+    for edge, line in lines.items():
+        if edge not in edges:
+            continue
+        padded = np.concatenate([[False], line > _SOLID, [False]])
+        change = np.flatnonzero(padded[1:] != padded[:-1])
+        runs = list(zip(change[::2], change[1::2] - 1, strict=True))
+        if runs:
+            start, end = max(runs, key=lambda run: run[1] - run[0])
+            cuts.append(FrameCut(edge=edge, start=int(start), end=int(end)))
+    return tuple(cuts)
+
+
+def mended(rgba: Picture, points: Points, cuts: tuple[FrameCut, ...]) -> tuple[Picture, Points]:
+    """The wig with crown and sides rounded where the frame cut them, and its mesh in the larger picture."""
+    for cut in cuts:
+        if cut.edge == "bottom":
+            continue
+        turned = {"top": 0, "left": 3, "right": 1}[cut.edge]
+        view = np.ascontiguousarray(np.rot90(rgba, turned))
+        height = rgba.shape[0]
+        span = (cut.start, cut.end)
+        if cut.edge == "left":  # a turn to the right puts the left edge on top, read from below
+            span = (height - 1 - cut.end, height - 1 - cut.start)
+        view, added = _rounded(view, span, is_side=cut.edge != "top")
+        rgba = np.ascontiguousarray(np.rot90(view, -turned))
+        shift = {"top": (0, added), "left": (added, 0), "right": (0, 0)}[cut.edge]
+        points = points + np.array([*shift, 0], np.float32)
+    return rgba, points
+
+
+def _rounded(rgba: Picture, span: tuple[int, int], *, is_side: bool) -> tuple[Picture, int]:
+    """The top edge between the two columns drawn up into an arch; how many rows came on top."""
+    start, end = span
+    half = (end - start + 1) / 2
+    height, width = rgba.shape[:2]
+    alpha = rgba[..., 3]
+    # The arch goes on as the outline beside the cut comes in.
+    rows = max(3, min(height // 3, round(0.6 * half)))
+    slopes = []
+    for outline in (_first(alpha[:rows]), width - 1 - _first(alpha[:rows, ::-1])):
+        run = np.polyfit(np.arange(rows), outline, 1)[0]
+        slopes.append(1 / max(abs(float(run)), 0.35))
+    arch = min(half * float(np.mean(slopes)) / 2, _MOST * half)
+    arch = max(arch, _LEAST_SIDE * half) if is_side else arch
+    added = int(np.ceil(arch)) + 2
+    columns = np.arange(width)
+    u = np.clip((columns - (start + end) / 2) / max(half, 1), -1, 1)
+    lift = (arch * (1 - u**2)).astype(np.float32)
+    depth = min(height * 0.6, max(_DEPTH * arch, 4.0))
+    y = np.arange(height + added, dtype=np.float32)[:, None] - added
+    inside = (y + lift) / (depth + lift) * depth
+    source_y = np.where(y < depth, inside, y).astype(np.float32)
+    source_x = np.broadcast_to(columns.astype(np.float32), source_y.shape)
+    stretched = _remapped(rgba, np.ascontiguousarray(source_x), source_y)
+    above = y < -lift[None] + 1.5
+    softened = np.clip((y + lift[None]) / 3, 0, 1)
+    stretched[..., 3] = np.where(above, 0, stretched[..., 3] * np.where(lift[None] > 0.5, softened, 1)).astype(np.uint8)
+    return stretched, added
+
+
+def tapered(rgba: Picture, points: Points, body: NDArray[np.bool_], generator: np.random.Generator) -> Picture:
+    """Locks that end where the photo's own shoulders hid them, with ends of their own.
+
+    Args:
+        body: Where the photo shows the body and no hair, (h, w).
+    """
+    import cv2
+
+    height, width = rgba.shape[:2]
+    face_width = float(np.linalg.norm(points[454, :2] - points[234, :2]))
+    solid = rgba[..., 3] > _SOLID
+    from_row = int(points[152, 1] - 0.05 * face_width)
+    if from_row >= height - 2:
+        return rgba
+    has = solid[max(from_row, 0) :].any(0)
+    bottom = np.where(has, height - 1 - solid[::-1].argmax(0), 0)
+    below = np.minimum(bottom + max(2, round(0.035 * face_width)), height - 1)
+    columns = np.arange(width)
+    hidden = has & (body[below, columns] | (bottom >= height - 2))
+    if not hidden.any():
+        return rgba
+    # Strands of different length: noise as fine as a lock and as fine as a strand, smooth from column to column.
+    noise = sum(
+        weight * _smooth_noise(width, share * face_width, generator) for share, weight in ((0.06, 0.55), (0.012, 0.45))
+    )
+    length = np.where(hidden, np.clip(1 + 0.5 * np.asarray(noise), 0.25, 1.9), 0) * _TIPS * face_width
+    # Towards the ends of the hidden stretch the added length dwindles: a step would be a notch.
+    ramp = cv2.GaussianBlur(hidden.astype(np.float32)[None], (0, 0), max(0.8, 0.03 * face_width))[0]
+    length = np.asarray(length * hidden * np.clip(2 * ramp - 1, 0, 1), np.float32)
+    depth = _TIPS_DEPTH * face_width
+    added = int(np.ceil(length.max())) + 2
+    y = np.arange(height + added, dtype=np.float32)[:, None]
+    start = bottom[None] - depth
+    stretch = np.clip((y - start) / (depth + length[None]), 0, None)
+    source_y = np.where((y > start) & (length[None] > 0.3), start + stretch * depth, y).astype(np.float32)
+    source_x = np.ascontiguousarray(np.broadcast_to(columns.astype(np.float32), source_y.shape))
+    result = _remapped(rgba, source_x, source_y)
+    tip = bottom[None] + length[None]
+    fade = np.clip((tip - y) / np.maximum(0.8 * length[None], 1), 0, 1)
+    fade = np.where(length[None] > 0.3, fade * fade * (3 - 2 * fade), 1)
+    result[..., 3] = np.rint(result[..., 3] * fade).astype(np.uint8)
+    return result
+
+
+def _smooth_noise(length: int, sigma: float, generator: np.random.Generator) -> Matte:
+    import cv2
+
+    noise = cv2.GaussianBlur(generator.standard_normal((1, length)).astype(np.float32), (0, 0), max(sigma, 0.6))[0]
+    return np.asarray(noise / max(float(noise.std()), 1e-6), np.float32)
+
+
+def _first(alpha: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """The first solid column of each row; the middle where a row has none."""
+    solid = alpha > _SOLID
+    return np.asarray(np.where(solid.any(1), solid.argmax(1), alpha.shape[1] // 2), np.int64)
+
+
+def _remapped(rgba: Picture, x: Matte, y: Matte) -> Picture:
+    import cv2
+
+    alpha = rgba[..., 3:].astype(np.float32)
+    premultiplied = np.dstack([rgba[..., :3] * (alpha / 255), alpha]).astype(np.float32)
+    moved = cv2.remap(premultiplied, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_CONSTANT)
+    straight = moved[..., :3] * 255 / np.maximum(moved[..., 3:], 1)
+    return np.asarray(np.clip(np.rint(np.dstack([straight, moved[..., 3]])), 0, 255), np.uint8)

@@ -1,0 +1,291 @@
+"""A storyboard becomes pictures of a wig on a head: the front, its mask, colours, and a sheet to compare."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.provenance.marks import GENERATOR, Marks, SourceType
+from models.talking_head.mesh.topology import FACE_OVAL
+from models.tryon.previews import Previews
+from models.tryon.region import Overlay, composite
+from models.tryon.wig.asset import WigAsset
+from models.tryon.wig.colour import hair_colour, recoloured
+from models.tryon.wig.light import face_light, lit
+from models.tryon.wig.own_hair import BareSitter, take_hair_away
+from models.tryon.wig.removable import require_removable
+from models.tryon.wig.seeing import SeenHead, head_window, see_head
+from models.tryon.wig.worn import WornWig, wear
+from models.video.picture import PictureSource, read_picture
+from services.domain.errors import ContentRejected
+from services.domain.picture_storyboards import WigStoryboard
+from services.domain.product import ProductView
+
+Picture = NDArray[np.uint8]
+Matte = NDArray[np.float32]
+
+_WORKING_PX: Final = 1024  # long side of the window in which layers are made; photos of wigs hold no more strands
+_KEPT_SITTERS: Final = 4  # portraits whose hair stays taken away between jobs
+_SHEET_PX: Final = 720  # height of a cell
+_SOURCE_TYPE: Final = SourceType.COMPOSITE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WigInputs:
+    """A storyboard with its objects as files.
+
+    Attributes:
+        model: The portrait.
+        assets: The wig, one a view; the front view among them, or the only one.
+        background: The picture behind, where the storyboard names one.
+        producer: Who the files' metadata say made them.
+    """
+
+    storyboard: WigStoryboard
+    model: Path
+    assets: Sequence[WigAsset]
+    background: Path | None = None
+    max_picture_pixels: int = 64_000_000
+    producer: str = GENERATOR
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitting:
+    """A portrait made ready for wigs: everything that does not depend on the wig.
+
+    Attributes:
+        source: The portrait.
+        seen: What perception says about it, in pixels of ``source.rgb``.
+        window: Left, top, right, bottom of the head's part of it.
+        sitter: The sitter without hair, in that window at the working size.
+        scale: Of the working size relative to the portrait.
+    """
+
+    source: PictureSource
+    seen: SeenHead
+    window: tuple[int, int, int, int]
+    sitter: BareSitter
+    scale: float
+
+
+_fittings: OrderedDict[tuple[str, int | None, int], Fitting] = OrderedDict()
+
+
+def make_wig_previews(
+    inputs: WigInputs,
+    *,
+    out_dir: Path,
+    on_progress: Callable[[str, float], None] = lambda stage, fraction: None,
+    check_canceled: Callable[[], None] = lambda: None,
+) -> Previews:
+    """The pictures of the storyboard in ``out_dir``.
+
+    Roles: ``front``, ``front_mask`` (white where the picture was changed), ``colour_<name>``, ``sheet``.
+
+    Raises:
+        ContentRejected: The portrait cannot be used: ``face_not_found``, ``face_index``, ``face_too_small``,
+            ``hair_not_removable``, ``unsupported_media``, ``unreadable_media``, ``picture_too_large``.
+        InvalidRequest: ``colour_unknown``.
+    """
+    storyboard = inputs.storyboard
+    colours = [hair_colour(text) for text in storyboard.colours]
+    asset = front_of(inputs.assets)
+    on_progress("face", 0.0)
+    fitting = fitting_of(inputs.model, storyboard.model.face, max_pixels=inputs.max_picture_pixels)
+    check_canceled()
+    on_progress("fit", 0.4)
+    worn = wear(fitting.sitter, asset.picture_rgba, asset.landmarks, asset.light)
+    require_removable(fitting.seen, worn)
+    gallery = _Gallery(inputs, fitting, out_dir)
+    front = gallery.shown(worn)
+    gallery.save("front", front)
+    gallery.save_mask("front_mask", gallery.overlay(worn))
+    views: dict[str, Picture] = {}
+    for index, colour in enumerate(colours):
+        check_canceled()
+        on_progress("colours", 0.5 + 0.4 * index / len(colours))
+        dyed = lit(
+            worn.placement.worn(recoloured(asset.picture_rgba, colour)),
+            fitting.sitter.points,
+            face_light(fitting.sitter.picture_rgb, fitting.sitter.points),
+            asset.light,
+        )
+        role = f"colour_{colour.name}"
+        views[role] = gallery.shown(worn.with_wig(dyed))
+        gallery.save(role, views[role])
+    check_canceled()
+    on_progress("sheet", 0.95)
+    gallery.save_sheet([fitting.source.rgb, front, *views.values()])
+    on_progress("sheet", 1.0)
+    return Previews(
+        files=gallery.files,
+        facts=_facts(storyboard, fitting, asset, gallery),
+        usage={"pictures": float(1 + len(views))},
+        marks=gallery.marks,
+    )
+
+
+def front_of(assets: Sequence[WigAsset]) -> WigAsset:
+    """The asset that shows the wig from the front.
+
+    Raises:
+        ContentRejected: ``product_not_ready`` when there is none.
+    """
+    for asset in assets:
+        if asset.view is ProductView.FRONT:
+            return asset
+    raise ContentRejected(
+        "The wig has no photo from the front; add one to the product.", code="product_not_ready", param="wig"
+    )
+
+
+def fitting_of(model: Path, face: int | None, *, max_pixels: int) -> Fitting:
+    """The portrait made ready; the last few are kept, so that a second wig on the same portrait costs little."""
+    key = (_digest(model), face, max_pixels)
+    found = _fittings.get(key)
+    if found is None:
+        source = read_picture(model, "the portrait", max_pixels=max_pixels)
+        if source is None:
+            raise ContentRejected("The portrait is no picture.", code="unsupported_media", param="model")
+        found = _fittings[key] = fitting_for(source, see_head(source.rgb, face))
+        while len(_fittings) > _KEPT_SITTERS:
+            _fittings.popitem(last=False)
+    _fittings.move_to_end(key)
+    return found
+
+
+def fitting_for(source: PictureSource, seen: SeenHead) -> Fitting:
+    """The portrait made ready, from what was seen in it."""
+    import cv2
+
+    width, height = source.size
+    left, top, right, bottom = window = head_window(seen.points, width, height)
+    scale = min(1.0, _WORKING_PX / max(right - left, bottom - top))
+    size = (max(1, round((right - left) * scale)), max(1, round((bottom - top) * scale)))
+
+    def part(values: NDArray[Any]) -> NDArray[Any]:
+        inside = np.ascontiguousarray(values[top:bottom, left:right])
+        return inside if scale == 1 else cv2.resize(inside, size, interpolation=cv2.INTER_AREA)
+
+    points = seen.points.copy()
+    points[:, :2] = (points[:, :2] - (left, top) + 0.5) * scale - 0.5
+    points[:, 2] *= scale
+    sitter = take_hair_away(part(source.rgb), points.astype(np.float32), part(seen.person), part(seen.hair))
+    return Fitting(source=source, seen=seen, window=window, sitter=sitter, scale=scale)
+
+
+class _Gallery:
+    """Turns layers into the files of one job."""
+
+    def __init__(self, inputs: WigInputs, fitting: Fitting, out_dir: Path) -> None:
+        self._inputs = inputs
+        self._fitting = fitting
+        self._out_dir = out_dir
+        self.files: dict[str, Path] = {}
+        self.marks: dict[str, Marks] = {}
+        self._label = self._made_label()
+        self.label_corner = self._label.corner.value if self._label else None
+
+    def overlay(self, worn: WornWig) -> Overlay:
+        """The layers at the portrait's own size, for its window."""
+        left, top, right, bottom = self._fitting.window
+        return worn.overlay().resized(right - left, bottom - top)
+
+    def shown(self, worn: WornWig) -> Picture:
+        """The whole portrait with the wig, before any label."""
+        left, top, _, _ = self._fitting.window
+        return composite(self._fitting.source.rgb, self.overlay(worn), left=left, top=top)
+
+    def save(self, role: str, picture: Picture) -> None:
+        labelled = picture
+        if self._label is not None:
+            labelled = picture.copy()
+            self._label.draw_on_picture(labelled)
+        self._write(role, labelled, ".png")
+
+    def save_mask(self, role: str, overlay: Overlay) -> None:
+        """White where the portrait was changed, grey where partly; black pixels are the portrait's own."""
+        width, height = self._fitting.source.size
+        left, top, right, bottom = self._fitting.window
+        mask = np.zeros((height, width), np.uint8)
+        strength = np.ceil(overlay.alpha * overlay.changed() * 255).astype(np.uint8)
+        mask[top:bottom, left:right] = strength
+        self._write(role, mask, ".png")
+
+    def save_sheet(self, pictures: Sequence[Picture]) -> None:
+        """Before, after and variants, side by side, up to four a row."""
+        import cv2
+
+        cells = []
+        for picture in pictures:
+            factor = _SHEET_PX / picture.shape[0]
+            size = (max(1, round(picture.shape[1] * factor)), _SHEET_PX)
+            method = cv2.INTER_AREA if factor < 1 else cv2.INTER_CUBIC
+            cells.append(np.asarray(cv2.resize(picture, size, interpolation=method), np.uint8))
+        columns = min(4, len(cells))
+        blank = np.full_like(cells[0], 255)
+        cells += [blank] * (-len(cells) % columns)
+        rows = [np.hstack(cells[start : start + columns]) for start in range(0, len(cells), columns)]
+        sheet = np.vstack(rows)
+        if self._label is not None:
+            from models.video.label import VisibleLabel
+
+            label = VisibleLabel((sheet.shape[1], sheet.shape[0]), None, corner=self._label.corner)
+            label.draw_on_picture(sheet)
+        self._write("sheet", sheet, ".jpg", quality=90)
+
+    def _write(self, role: str, pixels: Picture, ending: str, **options: Any) -> None:
+        from PIL import Image
+
+        from models.provenance.pictures import save_picture
+
+        job_id = self._inputs.storyboard.job_id
+        self.marks[role] = Marks(
+            source_type=_SOURCE_TYPE, producer=self._inputs.producer, content_id=f"{job_id}.{role}"
+        )
+        self.files[role] = self._out_dir / f"{role}{ending}"
+        save_picture(Image.fromarray(pixels), self.files[role], self.marks[role], **options)
+
+    def _made_label(self) -> Any:
+        from models.video.label import KeepClear, VisibleLabel, face_mask
+
+        disclosure = self._inputs.storyboard.disclosure
+        if not disclosure.visible_label:
+            return None
+        size = self._fitting.source.size
+        outline = self._fitting.seen.points[list(FACE_OVAL), :2]
+        return VisibleLabel(
+            size, None, corner=disclosure.corner, keep_clear=KeepClear(faces=face_mask(size, [outline]))
+        )
+
+
+def _facts(storyboard: WigStoryboard, fitting: Fitting, asset: WigAsset, gallery: _Gallery) -> Mapping[str, Any]:
+    width, height = fitting.source.size
+    warnings = [*fitting.source.notes, *(reason.detail for reason in asset.quality)]
+    return {
+        "width_px": width,
+        "height_px": height,
+        "num_faces": fitting.seen.num_faces,
+        "face": fitting.seen.face_index,
+        "hair_confidence": round(fitting.seen.confidence, 3),
+        "colours": list(storyboard.colours),
+        "warnings": warnings,
+        "visible_label": gallery.label_corner is not None,
+        "label_corner": gallery.label_corner,
+        "digital_source_type": _SOURCE_TYPE.value,
+    }
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        hasher = sha256()
+        for block in iter(lambda: file.read(1 << 20), b""):
+            hasher.update(block)
+    return hasher.hexdigest()
