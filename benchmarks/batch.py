@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.measure import Row, peak_memory_mb
 from services.bootstrap import Services, bootstrap
-from services.domain.batch import Batch, RowState
+from services.domain.batch import Batch, BatchKind, RowState
 from services.domain.engine import EngineKind
 from services.domain.ids import new_id
 from services.domain.object_key import ObjectKey, Retention
@@ -72,7 +72,7 @@ def run_noops() -> Row:
             system.wait_for_workers()
             services = system.services
             started = time.monotonic()
-            batch = submit(services, table, kind=EngineKind.NOOP)
+            batch = submit(services, table, kind=BatchKind.NOOP)
             while services.batches.get(batch.id).finished_at is None and time.monotonic() - started < _TIMEOUT_S:
                 time.sleep(0.05)
             wall_s = time.monotonic() - started
@@ -109,7 +109,7 @@ def check_large() -> dict[str, float]:
         )
         defaults = {"presenter": {"avatar_id": _AVATAR}, "speech": {"voice": {"voice_id": "en-us"}}}
         table = "id,speech.text,frame.fps\n" + "".join(lines)
-        batch = submit(services, table, kind=EngineKind.VIDEO, defaults=defaults)
+        batch = submit(services, table, kind=BatchKind.VIDEO, defaults=defaults)
         del table
         Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
         before_mb, before_s = peak_memory_mb(), time.process_time()

@@ -13,7 +13,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from lambdas import runtime
 from lambdas.api.problems import problem_response, rate_headers
-from lambdas.api.request_parts import api_key_of, check_query, read_json_object
+from lambdas.api.request_parts import api_key_of, check_query, field_path, read_json_object
 from lambdas.api.resolver import ConcurrentHttpResolver
 from lambdas.api.routes import ROUTERS
 from lambdas.api.routes.meta import PUBLIC_PATHS
@@ -24,7 +24,6 @@ from services.usecases.authenticate import authenticate, check_scope
 from services.usecases.check_quota import check_rate, rate_policy
 
 _MAX_FAULTS: Final = 20
-_UNION_MEMBERS: Final = ("literal[", "constrained-", "function-")
 
 
 def _admit(resolver: ConcurrentHttpResolver, route: Route) -> None:
@@ -98,10 +97,10 @@ app.exception_handler(Exception)(_on_unforeseen_error)
 
 def _param(location: tuple[Any, ...]) -> str:
     """``("body", "frame", "fps")`` as ``frame.fps``, without the names that pydantic gives to members of a union."""
-    place, *parts = map(str, location)
+    place, *parts = location
     if place == "header":
-        return "-".join(word.capitalize() for word in parts[0].split("-"))
-    return ".".join(part for part in parts if not part.startswith(_UNION_MEMBERS))
+        return "-".join(word.capitalize() for word in str(parts[0]).split("-"))
+    return field_path(parts)
 
 
 def _with_get_for_head(event: dict[str, Any]) -> dict[str, Any]:

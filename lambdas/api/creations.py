@@ -5,20 +5,19 @@ Bodies and use cases are those of the API's routes, so that a row of a batch and
 
 from __future__ import annotations
 
-import types
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Final, Literal, TypeVar, Union, cast, get_args, get_origin
+from typing import Final, Literal
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import Field
 
+from lambdas.api.creation_bodies import choices_of, columns_of, faults_of
+from lambdas.api.picture_creations import garment, garment_preview, image, wig, wig_preview
+from lambdas.api.remembering import remembering
 from lambdas.api.schemas.base import RequestBody
 from lambdas.api.schemas.videos import VideoBody
 from services.bootstrap import Services
 from services.domain.allowance import Allowance
-from services.domain.batch import BatchEstimate, RowFault
-from services.domain.cell import CellType
-from services.domain.engine import EngineKind
-from services.domain.errors import SpokesmodelError
+from services.domain.batch import BatchEstimate, BatchKind
 from services.domain.job import Job
 from services.usecases.check_submission import check_submission
 from services.usecases.creation import Creation, Values
@@ -26,26 +25,7 @@ from services.usecases.estimate_request import estimate_request
 from services.usecases.submit_noop import check_noop, submit_noop
 from services.usecases.submit_video import submit_video
 
-T = TypeVar("T")
-Body = TypeVar("Body", bound=RequestBody)
 Maker = Callable[[Services], Creation]
-
-_UNION_MEMBERS: Final = ("literal[", "constrained-", "function-")
-_PLAIN: Final[Mapping[Any, CellType]] = {
-    str: CellType.TEXT,
-    int: CellType.INTEGER,
-    float: CellType.NUMBER,
-    bool: CellType.YES_NO,
-    list: CellType.LIST,
-    dict: CellType.MAPPING,
-}
-_CODES: Final = {"missing": "missing", "extra_forbidden": "unknown_column"}
-# Where the checker's own words name Python.
-_DETAILS: Final = {
-    **dict.fromkeys(("model_type", "model_attributes_type", "dict_type"), "Input should be an object with fields"),
-    **dict.fromkeys(("bool_type", "bool_parsing"), "Input should be true or false"),
-}
-_MAX_FAULTS: Final = 20
 
 
 class NoopBody(RequestBody):
@@ -105,11 +85,11 @@ def _video(services: Services) -> Creation:
         )
 
     return Creation(
-        kind=EngineKind.VIDEO,
+        kind=BatchKind.VIDEO,
         columns=columns_of(VideoBody),
         choices=choices_of(VideoBody),
         output_names=("video", "poster", "subtitles_srt", "subtitles_vtt", "script"),
-        faults=_faults(VideoBody, check),
+        faults=faults_of(VideoBody, check),
         estimate=estimate,
         submit=submit,
     )
@@ -171,119 +151,22 @@ def _noop(services: Services) -> Creation:
         )
 
     return Creation(
-        kind=EngineKind.NOOP,
+        kind=BatchKind.NOOP,
         columns=columns_of(NoopBody),
         choices={},
         output_names=("result",),
-        faults=_faults(NoopBody, check),
+        faults=faults_of(NoopBody, check),
         estimate=lambda values, tenant_id: None,
         submit=submit,
     )
 
 
-CREATIONS: Final[Mapping[EngineKind, Maker]] = {EngineKind.VIDEO: _video, EngineKind.NOOP: _noop}
-
-
-def columns_of(model: type[BaseModel], at: str = "") -> dict[str, frozenset[CellType]]:
-    """What each field of a body takes, by its dotted name."""
-    found: dict[str, frozenset[CellType]] = {}
-    for name, field in model.model_fields.items():
-        members = list(_members(field.annotation))
-        nested = [member for member in members if isinstance(member, type) and issubclass(member, BaseModel)]
-        if nested:
-            found |= columns_of(nested[0], f"{at}{name}.")
-        else:
-            found[f"{at}{name}"] = frozenset(_cell_type(member) for member in members)
-    return found
-
-
-def choices_of(model: type[BaseModel], at: str = "") -> dict[str, tuple[frozenset[str], ...]]:
-    """The objects in a body of whose fields one set is needed, as its schema's ``oneOf`` tells."""
-    found: dict[str, tuple[frozenset[str], ...]] = {}
-    extra = model.model_config.get("json_schema_extra")
-    if isinstance(extra, Mapping) and "oneOf" in extra:
-        one_of = cast("list[dict[str, list[str]]]", extra["oneOf"])
-        found[at] = tuple(frozenset(choice["required"]) for choice in one_of)
-    for name, field in model.model_fields.items():
-        for member in _members(field.annotation):
-            if isinstance(member, type) and issubclass(member, BaseModel):
-                found |= choices_of(member, f"{at}.{name}".strip("."))
-    return found
-
-
-def _members(annotation: Any) -> list[Any]:
-    """The types that an annotation allows, None left out; literals by their values."""
-    origin = get_origin(annotation)
-    if origin is Annotated:
-        return _members(get_args(annotation)[0])
-    if origin in (Union, types.UnionType):
-        return [member for one in get_args(annotation) for member in _members(one)]
-    if origin is Literal:
-        return list(get_args(annotation))
-    return [] if annotation is type(None) else [annotation]
-
-
-def _cell_type(member: Any) -> CellType:
-    if not isinstance(member, type) and get_origin(member) is None:  # a literal's value
-        return CellType.NAME if isinstance(member, str) else _PLAIN[type(member)]
-    return _PLAIN[get_origin(member) or member]
-
-
-def _faults(model: type[Body], check: Callable[[Body, str], None]) -> Callable[[Values, str], tuple[RowFault, ...]]:
-    """Checks a body as a request is checked: its form first, then what it refers to."""
-
-    def faults(values: Values, tenant_id: str) -> tuple[RowFault, ...]:
-        try:
-            check(model.model_validate(values), tenant_id)
-        except ValidationError as error:
-            found = error.errors(include_url=False, include_input=False)[:_MAX_FAULTS]
-            return tuple(
-                RowFault(
-                    column=".".join(str(part) for part in one["loc"] if not str(part).startswith(_UNION_MEMBERS)),
-                    code=_CODES.get(one["type"], "invalid_request"),
-                    detail=_DETAILS.get(one["type"]) or one["msg"].removeprefix("Value error, "),
-                )
-                for one in found
-            )
-        except SpokesmodelError as error:
-            if error.retryable:
-                raise
-            return (RowFault(column=error.param, code=error.code, detail=error.detail),)
-        return ()
-
-    return faults
-
-
-class _Remembering:
-    """Answers of some methods of ``inner``, kept; what they raise because of the arguments, too."""
-
-    def __init__(self, inner: object, methods: tuple[str, ...]) -> None:
-        self._inner = inner
-        self._methods = methods
-        self._kept: dict[tuple[Any, ...], tuple[Any, SpokesmodelError | None]] = {}
-
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self._inner, name)
-        return self._keep(name, method) if name in self._methods else method
-
-    def _keep(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any, **options: Any) -> Any:
-            key = (name, *args, *sorted(options.items()))
-            if key not in self._kept:
-                try:
-                    self._kept[key] = (method(*args, **options), None)
-                except SpokesmodelError as error:
-                    if error.retryable:
-                        raise
-                    self._kept[key] = (None, error)
-            answer, error_before = self._kept[key]
-            if error_before is not None:
-                raise error_before
-            return answer
-
-        return call
-
-
-def remembering(port: T, *methods: str) -> T:
-    """``port`` asked once for the same thing: for as long as its user lives, so for one file's rows."""
-    return cast(T, _Remembering(port, methods))
+CREATIONS: Final[Mapping[BatchKind, Maker]] = {
+    BatchKind.VIDEO: _video,
+    BatchKind.WIG_PREVIEW: wig_preview,
+    BatchKind.GARMENT_PREVIEW: garment_preview,
+    BatchKind.IMAGE: image,
+    BatchKind.WIG: wig,
+    BatchKind.GARMENT: garment,
+    BatchKind.NOOP: _noop,
+}

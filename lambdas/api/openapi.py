@@ -14,7 +14,7 @@ from lambdas.api.routes.meta import PUBLIC_PATHS, package_version
 from lambdas.api.schemas.webhooks import BatchEventBody, JobEventBody
 
 _DESCRIPTION: Final = """\
-A marketing brief becomes a video in which a digital human speaks.
+A marketing brief becomes a video in which a digital human speaks; a product photo becomes a picture of it worn.
 
 Work is a **job**: create it, then poll it, wait for it (`Prefer: wait=20`), or be called back. Large files are never
 part of a request: `POST /v1/uploads` answers a signed URL to send them to, and results carry signed URLs to read.
@@ -34,10 +34,14 @@ part of a request: `POST /v1/uploads` answers a signed URL to send them to, and 
 """
 _TAGS: Final = {
     "videos": "A presenter says something.",
+    "previews": "A wig or a garment on a model, by the product's own pixels.",
+    "images": "Pictures made ready for a shop.",
     "batches": "Many creations from one file.",
     "jobs": "One piece of asked-for work, from acceptance to its one final state.",
     "scripts": "Texts from briefs.",
     "uploads": "Files by signed URL.",
+    "products": "Wigs and garments of the catalogue.",
+    "models": "Who wears them where there is no photo of anybody.",
     "avatars": "Presenters.",
     "voices": "Voices and languages.",
     "consents": "What persons allowed: use of their face or voice, until when, with what evidence.",
@@ -58,6 +62,16 @@ _HEADER_NAMES: Final = {"idempotency-key": "Idempotency-Key", "prefer": "Prefer"
 _WITH_LOCATION: Final = {
     ("createVideo", "200"),
     ("createVideo", "202"),
+    ("createWigPreview", "200"),
+    ("createWigPreview", "202"),
+    ("createGarmentPreview", "200"),
+    ("createGarmentPreview", "202"),
+    ("createImage", "200"),
+    ("createImage", "202"),
+    ("createWig", "200"),
+    ("createWig", "202"),
+    ("createGarment", "200"),
+    ("createGarment", "202"),
     ("createAvatar", "201"),
     ("createBatch", "202"),
     ("createConsent", "201"),

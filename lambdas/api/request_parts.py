@@ -17,6 +17,10 @@ from services.domain.errors import ContentRejected, InvalidRequest
 from services.domain.json_object import DuplicateKey, unique_keys
 
 _ESCAPED_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
+_UNION_MEMBERS: Final = ("literal[", "constrained-", "function-")  # names that pydantic gives to members of a union
+_TOOLS: Final = frozenset(
+    ("background", "relight", "retouch", "upscale", "cutout", "crop")
+)  # members of a step's union
 _WAIT: Final = re.compile(r"^\s*wait\s*=\s*\"?(\d{1,6})\"?\s*$", re.IGNORECASE)
 
 IdempotencyKey = Annotated[
@@ -35,6 +39,18 @@ Prefer = Annotated[
         description="`wait=N` (RFC 7240) holds the answer for up to N seconds, until the job is final.",
     ),
 ]
+
+
+def field_path(location: Sequence[str | int]) -> str:
+    """``("frame", "fps", "literal[25,30]")`` as ``frame.fps``: where a value stands, without the members of unions."""
+    parts: list[str] = []
+    for place, part in enumerate(location):
+        is_member = str(part).startswith(_UNION_MEMBERS) or (
+            part in _TOOLS and place > 0 and isinstance(location[place - 1], int)
+        )
+        if not is_member:
+            parts.append(str(part))
+    return ".".join(parts)
 
 
 def api_key_of(event: APIGatewayProxyEventV2) -> str | None:

@@ -8,8 +8,20 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from services.domain.engine import EngineKind, Failure
+from services.domain.engine import Failure
 from services.domain.pricing import Cost
+
+
+class BatchKind(StrEnum):
+    """What every row creates; the names of engine kinds where a row is a job and nothing else."""
+
+    VIDEO = "video"
+    WIG_PREVIEW = "wig_preview"
+    GARMENT_PREVIEW = "garment_preview"
+    IMAGE = "image"
+    WIG = "wig"  # taken into the catalogue
+    GARMENT = "garment"
+    NOOP = "noop"
 
 
 class BatchState(StrEnum):
@@ -111,7 +123,7 @@ class Batch:
 
     id: str
     tenant_id: str
-    kind: EngineKind
+    kind: BatchKind
     file_key: str
     media_type: str
     created_at: datetime

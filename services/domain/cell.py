@@ -24,13 +24,14 @@ class CellType(StrEnum):
     NUMBER = "number"
     YES_NO = "yes_no"
     LIST = "list"  # of texts
+    NUMBERS = "numbers"  # a list of them
     MAPPING = "mapping"  # of texts by text
 
 
 def cell_value(text: str, types: frozenset[CellType]) -> Any:
     """The value of a cell that is not empty; text that none of ``types`` reads stays text, for validation to refuse.
 
-    Lists are JSON arrays or texts between ``|``; mappings are JSON objects.
+    Lists are JSON arrays, or texts or numbers between ``|``; mappings are JSON objects.
     """
     bare = text.strip()
     if CellType.INTEGER in types and (number := _integer(bare)) is not None:
@@ -39,9 +40,12 @@ def cell_value(text: str, types: frozenset[CellType]) -> Any:
         return real
     if CellType.YES_NO in types and bare.lower() in _YES_NO:
         return _YES_NO[bare.lower()]
+    if CellType.NUMBERS in types and not bare.startswith("["):
+        parts = (part.strip() for part in bare.split(_SEPARATOR) if part.strip())
+        return [part if (each := _number(part)) is None else each for part in parts]
     if CellType.LIST in types and not bare.startswith("["):
         return [part.strip() for part in bare.split(_SEPARATOR) if part.strip()]
-    if CellType.LIST in types or CellType.MAPPING in types:
+    if types & {CellType.LIST, CellType.NUMBERS, CellType.MAPPING}:
         return _json(bare)
     return bare
 

@@ -95,9 +95,7 @@ def check_image(request: ImageRequest, settings: Settings) -> None:
 
 def _check_step(step: ImageStep, settings: Settings, *, param: str) -> None:
     if isinstance(step, BackgroundStep):
-        check_background(
-            step.background, settings, kinds=OF_PICTURES - {BackgroundKind.ORIGINAL}, param=f"{param}.background"
-        )
+        check_background(step.background, settings, kinds=OF_PICTURES - {BackgroundKind.ORIGINAL}, param=param)
     elif isinstance(step, RelightStep):
         check_in_range(f"{param}.strength", step.strength, 0, 1)
         if step.color is not None:

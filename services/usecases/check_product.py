@@ -47,9 +47,9 @@ def check_photos(photos: Sequence[PhotoSource], settings: Settings, *, param: st
             raise InvalidRequest(
                 f"There are two photos of the view {photo.view}; give the better one.",
                 code="duplicate_view",
-                param=f"{param}.{number}.view",
+                param=f"{param}.{photo.view}",
             )
-        check_photo(photo, settings, param=f"{param}.{number}")
+        check_photo(photo, settings, param=f"{param}.{photo.view}")
 
 
 def check_photo(photo: PhotoSource, settings: Settings, *, param: str) -> None:

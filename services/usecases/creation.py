@@ -12,9 +12,8 @@ from difflib import get_close_matches
 from typing import Any, Final, Protocol
 
 from services.domain.allowance import Allowance
-from services.domain.batch import BatchEstimate, RowFault
+from services.domain.batch import BatchEstimate, BatchKind, RowFault
 from services.domain.cell import CellType, cell_value
-from services.domain.engine import EngineKind
 from services.domain.job import Job
 from services.usecases.batch_file import ID
 
@@ -48,7 +47,7 @@ class Creation:
         estimate: What a body without faults will use and cost.
     """
 
-    kind: EngineKind
+    kind: BatchKind
     columns: Mapping[str, frozenset[CellType]]
     choices: Mapping[str, tuple[frozenset[str], ...]]
     output_names: tuple[str, ...]

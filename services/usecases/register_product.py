@@ -86,8 +86,8 @@ def check_product_submission(
     if request.category is not None and request.kind is ProductKind.WIG:
         raise InvalidRequest("category is only for garments.", code="not_used", param="category")
     check_photos(request.photos, sources.settings)
-    for number, photo in enumerate(request.photos):
-        check_photo_upload(photo, tenant_id=tenant_id, sources=sources, param=f"photos.{number}")
+    for photo in request.photos:
+        check_photo_upload(photo, tenant_id=tenant_id, sources=sources, param=f"photos.{photo.view}")
     claim = LikenessClaim(consent_id=request.consent_id, synthetic=request.synthetic)
     uploads = [photo.upload_id for photo in request.photos]
     held = checked_claim(claim, *uploads, tenant_id=tenant_id, sources=sources)

@@ -9,8 +9,7 @@ from datetime import timedelta
 from typing import Final
 
 from services.domain.allowance import Allowance
-from services.domain.batch import Batch, BatchStep
-from services.domain.engine import EngineKind
+from services.domain.batch import Batch, BatchKind, BatchStep
 from services.domain.errors import Conflict, NotFound
 from services.domain.retry import backoff_s
 from services.ports.batches import BatchStore
@@ -39,7 +38,7 @@ class BatchServer:
         remove: Removes some of what a deleted batch holds; whether all is gone.
     """
 
-    creations: Mapping[EngineKind, Callable[[], Creation]]
+    creations: Mapping[BatchKind, Callable[[], Creation]]
     batches: BatchStore
     jobs: JobStore
     objects: ObjectStore

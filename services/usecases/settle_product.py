@@ -103,7 +103,9 @@ def quality_fault(answer: EngineAnswer, job: Job) -> tuple[Failure | None, tuple
     blocking = next((reason for reason in reasons if reason.blocking), None)
     if blocking is None:
         return None, reasons
-    param = None if blocking.photo is None else f"photos.{blocking.photo}"
+    photos = wire.from_values(ProductRequest, job.request).photos
+    is_known = blocking.photo is not None and 0 <= blocking.photo < len(photos)
+    param = f"photos.{photos[blocking.photo or 0].view}" if is_known else None
     return Failure(code=blocking.code, detail=blocking.detail, param=param), reasons
 
 

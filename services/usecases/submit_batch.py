@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from services.domain.batch import Batch, OnInvalid
-from services.domain.engine import EngineKind, Failure
+from services.domain.batch import Batch, BatchKind, OnInvalid
+from services.domain.engine import Failure
 from services.domain.errors import Conflict, ContentRejected, InvalidRequest, NotFound
 from services.domain.object_key import ObjectKey
 from services.ports.batches import BatchStore
@@ -34,7 +34,7 @@ class BatchOrder:
         defaults: Part of a body, laid under each row.
     """
 
-    kind: EngineKind
+    kind: BatchKind
     upload_id: str | None = None
     rows: Sequence[Mapping[str, Any]] | None = None
     defaults: Mapping[str, Any] = field(default_factory=dict)

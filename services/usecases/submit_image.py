@@ -42,8 +42,6 @@ def check_image_submission(
     claim = claim_on_model(image, tenant_id=tenant_id, sources=sources, poses=HEADS, seed=request.seed, param="image")
     for number, step in enumerate(request.steps):
         if isinstance(step, BackgroundStep):
-            check_background_upload(
-                step.background, tenant_id=tenant_id, sources=sources, param=f"steps.{number}.background"
-            )
+            check_background_upload(step.background, tenant_id=tenant_id, sources=sources, param=f"steps.{number}")
     held = checked_claim(claim, image.upload_id, tenant_id=tenant_id, sources=sources)
     return replace(request, image=replace(image, consent_id=consent_of(held))), (held,)

@@ -12,8 +12,18 @@ import pytest
 from services.adapters.aws.batches import DynamoBatchStore
 from services.adapters.aws.clients import Clients
 from services.adapters.local.batches import SqliteBatchStore
-from services.domain.batch import Batch, BatchEstimate, BatchRow, BatchState, BatchStep, OnInvalid, RowFault, RowState
-from services.domain.engine import EngineKind, Failure
+from services.domain.batch import (
+    Batch,
+    BatchEstimate,
+    BatchKind,
+    BatchRow,
+    BatchState,
+    BatchStep,
+    OnInvalid,
+    RowFault,
+    RowState,
+)
+from services.domain.engine import Failure
 from services.domain.errors import Conflict, InvalidRequest, NotFound
 from services.domain.ids import new_id
 from services.domain.pricing import Cost
@@ -48,7 +58,7 @@ def add(batches: BatchStore, clock: FakeClock) -> MakeBatch:
         batch = Batch(
             id=new_id("batch"),
             tenant_id=tenant_id,
-            kind=EngineKind.VIDEO,
+            kind=BatchKind.VIDEO,
             file_key="work/tenant_a/batch/0/file.csv",
             media_type="text/csv",
             created_at=now,

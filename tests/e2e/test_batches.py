@@ -22,7 +22,7 @@ import pytest
 
 from benchmarks.faults import Server
 from services.bootstrap import Services, bootstrap
-from services.domain.batch import Batch
+from services.domain.batch import Batch, BatchKind
 from services.domain.engine import EngineKind
 from services.domain.ids import new_id
 from services.settings import Settings
@@ -41,7 +41,7 @@ DEFAULTS = {"presenter": {"avatar_id": AVATAR}, "frame": {"aspect": "1:1", "heig
 def submit_noops(services: Services, num_rows: int, *, bad: int = 0) -> Batch:
     """A batch of no-ops straight into the stores, as an API process would write it; its last rows are bad."""
     rows = "duration_s\n" + "0.001\n" * (num_rows - bad) + "a while\n" * bad
-    order = BatchOrder(kind=EngineKind.NOOP, upload_id=_upload(services, rows.encode()))
+    order = BatchOrder(kind=BatchKind.NOOP, upload_id=_upload(services, rows.encode()))
     return submit_batch(
         order,
         batch_id=new_id("batch"),

@@ -9,8 +9,7 @@ from datetime import timedelta
 import pytest
 
 from lambdas import dispatch, outbox, prepare, reaper, runtime, webhooks
-from services.domain.batch import Batch, BatchState, BatchStep
-from services.domain.engine import EngineKind
+from services.domain.batch import Batch, BatchKind, BatchState, BatchStep
 from services.domain.errors import Unavailable
 from services.domain.ids import new_id
 from services.domain.job import Job, JobState, JobStep
@@ -99,7 +98,7 @@ def test_batch_rings_until_it_has_ended(world, bells, step):
     batch = Batch(
         id=new_id("batch"),
         tenant_id=TENANT,
-        kind=EngineKind.NOOP,
+        kind=BatchKind.NOOP,
         file_key="upload/t/u/0/file.csv",
         media_type="text/csv",
         created_at=now,

@@ -9,11 +9,10 @@ from pydantic import ConfigDict, Field
 from lambdas.api.schemas.base import AnswerBody, Moment, RequestBody, exactly_one
 from lambdas.api.schemas.jobs import DeliveryBody, FailureBody
 from lambdas.api.schemas.videos import UploadId
-from services.domain.batch import OnInvalid
-from services.domain.engine import EngineKind
+from services.domain.batch import BatchKind, OnInvalid
 from services.usecases.submit_batch import MAX_INLINE_ROWS, BatchOrder
 
-BatchKindName = Literal["video"]
+BatchKindName = Literal["video", "wig_preview", "garment_preview", "image", "wig", "garment"]
 BatchStateName = Literal["queued", "processing", "paused", "succeeded", "failed", "canceled"]
 RowStateName = Literal["invalid", "pending", "submitted", "succeeded", "failed", "canceled"]
 
@@ -86,7 +85,7 @@ class BatchRequestBody(RequestBody):
     def to_domain(self) -> BatchOrder:
         """The order as the batch takes it."""
         values = self.model_dump()
-        return BatchOrder(**{**values, "kind": EngineKind(self.kind), "on_invalid": OnInvalid(self.on_invalid)})
+        return BatchOrder(**{**values, "kind": BatchKind(self.kind), "on_invalid": OnInvalid(self.on_invalid)})
 
 
 class RowCountsBody(AnswerBody):
@@ -127,7 +126,7 @@ class BatchBody(AnswerBody):
     model_config = ConfigDict(json_schema_extra={"example": _EXAMPLE})
 
     id: str
-    kind: Literal["video", "noop"]
+    kind: Literal["video", "wig_preview", "garment_preview", "image", "wig", "garment", "noop"]
     name: str
     state: BatchStateName
     dry_run: bool

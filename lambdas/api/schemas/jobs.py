@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 from lambdas.api.schemas.base import AnswerBody, Moment
 
 JobStateName = Literal["queued", "processing", "succeeded", "failed", "canceled"]
-JobKindName = Literal["video", "noop"]
+JobKindName = Literal["video", "wig_preview", "garment_preview", "image", "product", "noop"]
 
 _EXAMPLE: dict[str, Any] = {
     "id": "job_01JDV3M0Q8T2A4B6C8D0E2F4G6",

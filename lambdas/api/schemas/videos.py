@@ -140,15 +140,22 @@ class BackgroundBody(RequestBody):
 
 
 class DisclosureBody(RequestBody):
-    """How the video shows that AI made it. The metadata label and the Content Credentials are always there."""
+    """How the result shows that AI made it. The metadata label and the Content Credentials are always there."""
 
     visible_label: bool = Field(
         default=True,
-        description="Words in every frame, in the video's language. Turning them off is recorded, and leaves it to you "
-        "to tell viewers, as law in the EU, China, Korea, India and elsewhere asks.",
+        description="Words in every frame or picture, in the video's language. Turning them off is recorded, and "
+        "leaves it to you to tell viewers, as law in the EU, China, Korea, India and elsewhere asks.",
     )
     corner: Literal["top_left", "top_right", "bottom_left", "bottom_right"] | None = Field(
         default=None, description="Where they are wanted; another corner is taken when a face is there. Null chooses."
+    )
+
+
+def disclosure_of(body: DisclosureBody) -> Disclosure:
+    """The disclosure as jobs take it."""
+    return Disclosure(
+        visible_label=body.visible_label, corner=None if body.corner is None else LabelCorner(body.corner)
     )
 
 
@@ -202,9 +209,6 @@ class VideoBody(RequestBody):
                 source_url=self.background.source_url,
             ),
             subtitles=SubtitleMode(self.subtitles),
-            disclosure=Disclosure(
-                visible_label=self.disclosure.visible_label,
-                corner=None if self.disclosure.corner is None else LabelCorner(self.disclosure.corner),
-            ),
+            disclosure=disclosure_of(self.disclosure),
             seed=self.seed,
         )

@@ -34,6 +34,6 @@ def _shot(number: int, step: ImageStep, parts: Preparation) -> ShotStep:
         objects=parts.objects,
         uploads=parts.uploads,
         fetch=parts.fetch,
-        param=f"steps.{number}.background",
+        param=f"steps.{number}",
     )
     return BackgroundSwap(background=background)

@@ -18,7 +18,7 @@ def product_storyboard(parts: Preparation) -> bytes:
             product_id=request.product_id,
             kind=request.kind,
             photos=tuple(
-                copy_photo(photo, parts, role=f"photo_{number}", param=f"photos.{number}")
+                copy_photo(photo, parts, role=f"photo_{number}", param=f"photos.{photo.view}")
                 for number, photo in enumerate(request.photos)
             ),
             category=request.category,

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from lambdas.batch import server
-from services.domain.batch import Batch, BatchRow
-from services.domain.engine import EngineKind, Failure
+from services.domain.batch import Batch, BatchKind, BatchRow
+from services.domain.engine import Failure
 from services.domain.ids import new_id
 from services.domain.job import Job, JobStep
 from services.settings import Settings
@@ -28,7 +28,7 @@ class BatchWorld(World):
         data = data.encode() if isinstance(data, str) else data
         held_by = order.pop("held_by", None)
         upload_id = self.upload(media_type, data, tenant_id)
-        return self.order(BatchOrder(**{"kind": EngineKind.NOOP, "upload_id": upload_id, **order}), tenant_id, held_by)
+        return self.order(BatchOrder(**{"kind": BatchKind.NOOP, "upload_id": upload_id, **order}), tenant_id, held_by)
 
     def submit_rows(self, *rows: Mapping[str, Any], **order: Any) -> Batch:
         """A batch of these bodies."""

@@ -6,8 +6,8 @@ import pytest
 
 from lambdas.api.creations import CREATIONS, columns_of
 from lambdas.api.schemas.videos import VideoBody
+from services.domain.batch import BatchKind
 from services.domain.cell import CellType, cell_value, shown_cell
-from services.domain.engine import EngineKind
 
 INTEGER, NUMBER, YES_NO, TEXT = CellType.INTEGER, CellType.NUMBER, CellType.YES_NO, CellType.TEXT
 LIST, MAPPING = CellType.LIST, CellType.MAPPING
@@ -110,4 +110,4 @@ def test_rows_own_choice_drops_the_defaults_of_another(world):
 
 
 def test_every_kind_of_work_can_be_asked_for_in_batches():
-    assert set(CREATIONS) == set(EngineKind)
+    assert set(CREATIONS) == set(BatchKind)

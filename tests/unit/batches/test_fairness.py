@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from services.domain.engine import EngineKind
+from services.domain.batch import BatchKind
 from tests.fakes.world import OTHER_TENANT, TENANT
 from tests.unit.batches.conftest import make_world
 
@@ -33,7 +33,7 @@ def test_two_batches_share_the_engine_evenly():
     world = make_world(batch_window=20)
     world.engine.num_instances = 1
     batches = [
-        world.submit_file("duration_s\n" + "1\n" * 200, tenant_id=tenant_id, kind=EngineKind.NOOP)
+        world.submit_file("duration_s\n" + "1\n" * 200, tenant_id=tenant_id, kind=BatchKind.NOOP)
         for tenant_id in (TENANT, OTHER_TENANT)
     ]
     served: list[str] = []

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from services.domain.batch import BatchState, BatchStep, OnInvalid, RowState
-from services.domain.engine import EngineKind
+from services.domain.batch import BatchKind, BatchState, BatchStep, OnInvalid, RowState
 from services.domain.errors import Conflict, ContentRejected, NotFound, Unavailable
 from services.domain.job import JobState
 from services.ports.catalogue import Avatar
@@ -348,14 +347,14 @@ def test_row_without_an_estimate_still_runs(world, monkeypatch):
 
     monkeypatch.setattr(creations, "estimate_request", estimate)
     world.avatars.add(make_avatar(world))
-    batch = world.submit_rows(VIDEO, kind=EngineKind.VIDEO)
+    batch = world.submit_rows(VIDEO, kind=BatchKind.VIDEO)
     checked = world.serve(batch)
     assert (checked.counts, checked.estimate) == ({"pending": 1}, None)
 
 
 def test_store_that_is_away_while_rows_are_checked_blames_no_row(world, monkeypatch):
     world.avatars.add(make_avatar(world))
-    batch = world.submit_rows(VIDEO, kind=EngineKind.VIDEO)
+    batch = world.submit_rows(VIDEO, kind=BatchKind.VIDEO)
     get = world.avatars.get
 
     def away(*args):

@@ -7,8 +7,7 @@ import json
 
 import pytest
 
-from services.domain.batch import BatchState
-from services.domain.engine import EngineKind
+from services.domain.batch import BatchKind, BatchState
 from services.domain.errors import ContentRejected
 from services.usecases.batch_file import CSV, JSONL
 from services.usecases.batch_objects import REPORT_JSON, answer_key
@@ -229,7 +228,7 @@ def test_upload_that_is_no_batch_is_refused_at_once(data, media_type, settings, 
 
     upload_id = world.upload(media_type, data)
     with pytest.raises(ContentRejected) as raised:
-        world.order(BatchOrder(kind=EngineKind.NOOP, upload_id=upload_id))
+        world.order(BatchOrder(kind=BatchKind.NOOP, upload_id=upload_id))
     assert (raised.value.code, raised.value.param) == (code, "upload_id")
 
 
@@ -253,7 +252,7 @@ def test_report_opens_in_a_spreadsheet(world):
 def test_row_that_is_too_large_with_its_defaults_is_told():
     world = make_world(max_request_bytes=200)
     defaults = {"presenter": {"avatar_id": "图" * 60}}
-    batch = world.submit_file("id\na\n", kind=EngineKind.VIDEO, defaults=defaults)
+    batch = world.submit_file("id\na\n", kind=BatchKind.VIDEO, defaults=defaults)
     world.serve(batch)
     assert world.report(batch) == [(1, None, "row_too_large")]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from services.domain.engine import EngineKind
+from services.domain.batch import BatchKind
 from services.usecases.batch_objects import REPORT_CSV, answer_key
 
 
@@ -17,6 +17,6 @@ from services.usecases.batch_objects import REPORT_CSV, answer_key
     ],
 )
 def test_cell_of_another_form_is_told_with_the_form_that_is_wanted(world, column, cell, told):
-    batch = world.submit_file(f"speech.text,{column}\nHello.,{cell}\n", kind=EngineKind.VIDEO)
+    batch = world.submit_file(f"speech.text,{column}\nHello.,{cell}\n", kind=BatchKind.VIDEO)
     world.serve(batch)
     assert told in world.objects.get(answer_key(batch, REPORT_CSV)).decode("utf-8-sig")
