@@ -11,7 +11,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from models.tryon.garment.landmarks import Point, SleeveKind
+from models.tryon.garment.landmarks import SleeveKind
+from models.tryon.garment.notches import Point
 from services.domain.errors import ContentRejected
 from services.domain.product import GarmentCategory, ProductView, QualityReason
 

@@ -14,7 +14,7 @@ LEGS: Final = frozenset({GarmentCategory.TROUSERS, GarmentCategory.OVERALL})
 CHEST: Final = frozenset(GarmentCategory) - {GarmentCategory.SKIRT, GarmentCategory.TROUSERS}
 CLEAR: Final = 0.55  # from this confidence on, a category is taken without asking
 _LEG_ROWS: Final = (0.72, 0.80, 0.88, 0.95)  # of the height, where legs are apart
-_DRESS_RATIO: Final = 1.95  # height over chest width between the longest tops and the shortest dresses of the samples
+_DRESS_RATIO: Final = 2.0  # collar to hem over chest width, between the longest tops and the shortest straight dresses
 _DRESS_SLOPE: Final = 5.0
 _FLARE: Final = 1.35  # hem over chest width of a skirt that swings
 
@@ -28,12 +28,13 @@ class CategoryGuess:
     confidence: float
 
 
-def recognize_category(shape: Silhouette, *, chest_width: float, placket: float) -> CategoryGuess:
+def recognize_category(shape: Silhouette, *, chest_width: float, length: float, placket: float) -> CategoryGuess:
     """The category of an upright silhouette.
 
     Args:
         shape: The garment's outline.
         chest_width: From armpit to armpit in the silhouette's pixels.
+        length: From collar to hem in the silhouette's pixels.
         placket: 0 to 1, how surely a line of buttons or an opening runs down its middle.
     """
     legs = leg_share(shape)
@@ -46,9 +47,9 @@ def recognize_category(shape: Silhouette, *, chest_width: float, placket: float)
     skirt = flat * _wide_top(shape) * _bulging_sides(shape)
     if skirt > 0.5:
         return _guess(GarmentCategory.SKIRT, GarmentCategory.TOP, skirt)
-    ratio = shape.height / max(chest_width, 1.0)
+    ratio = length / max(chest_width, 1.0)
     flare = shape.row_width(shape.bottom - 0.06 * shape.height) / max(chest_width, 1.0)
-    swing = 2.5 * max(0.0, flare - _FLARE)
+    swing = 4.0 * max(0.0, flare - _FLARE)
     dress = float(1 / (1 + np.exp(-_DRESS_SLOPE * (ratio - _DRESS_RATIO) - swing)))
     if dress >= 0.5:
         return _guess(GarmentCategory.DRESS, GarmentCategory.TOP, dress)

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from models.tryon.garment.asset import MAX_SIDE_PX, GarmentAsset
 from models.tryon.garment.category import recognize_category
-from models.tryon.garment.landmarks import Point, half_top, landmarks_of
+from models.tryon.garment.edges import soft_edges
+from models.tryon.garment.landmarks import halves_of_top, landmarks_of
 from models.tryon.garment.mask import find_garment
+from models.tryon.garment.notches import Point
 from models.tryon.garment.silhouette import SIDE_PX, Silhouette, silhouette_of, tilt_of
 from models.video.picture import read_picture
 from services.domain.errors import ContentRejected
@@ -68,17 +70,19 @@ def ingest_garment(
         )
     cutout = _cut_out(picture.rgb, found.mask)
     shape, scale = _shape(cutout.mask)
-    right, left = half_top(shape), half_top(shape.mirrored())
+    right, left = halves_of_top(shape)
     chest = right.armpit[0] - (shape.mask.shape[1] - 1 - left.armpit[0])
-    guess = recognize_category(shape, chest_width=chest, placket=0.0)
+    length = (right.hem[1] + left.hem[1] - right.collar[1] - left.collar[1]) / 2
+    guess = recognize_category(shape, chest_width=chest, length=length, placket=0.0)
     category = category or guess.category
     points, sleeves = landmarks_of(shape, category, back=view is ProductView.BACK)
     landmarks = {name: ((x + 0.5) / scale - 0.5, (y + 0.5) / scale - 0.5) for name, (x, y) in points.items()}
     outline = (shape.outline + 0.5) / scale - 0.5
-    alpha = (np.clip(cutout.mask, 0, 1) * 255 + 0.5).astype(np.uint8)
+    color, coverage = soft_edges(cutout.rgb, cutout.mask, faint=found.faint)
+    alpha = np.asarray(coverage * 255 + 0.5, np.uint8)
     quality: tuple[QualityReason, ...] = ()
     return GarmentAsset(
-        picture_rgba=np.dstack([cutout.rgb, alpha]),
+        picture_rgba=np.dstack([color, alpha]),
         category=category,
         view=view,
         sleeves=sleeves,

@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.tryon.garment.category import CHEST, LEGS
+from models.tryon.garment.notches import Notch, Point, sleeve_notches
 from models.tryon.garment.silhouette import Silhouette, turning
 from services.domain.product import GarmentCategory
-
-Point = tuple[float, float]
 
 
 class SleeveKind(StrEnum):
@@ -29,11 +28,7 @@ class SleeveKind(StrEnum):
     NONE = "none"
 
 
-_SLEEVE_REACH: Final = 0.14  # of the chest's width a sleeve goes past the armpit (recipe, measured)
-_ARMPIT_TURN_DEG: Final = -38.0
-_ARMPIT_ROWS: Final = (0.08, 0.93)  # of the height; a sleeve that lies against the body parts from it far below
-_CAP_REACH: Final = 0.3  # of the chest's width: what reaches less far may be the edge of a bodice, not a sleeve
-_ARMHOLE_TURN_DEG: Final = -14.0
+_DEEP_GAP: Final = 0.85  # of the chest's width below the shoulder: no armhole is as deep
 _LONG_SLEEVE: Final = 1.1  # of the chest's width, from shoulder to cuff
 _ARMHOLE: Final = 0.40  # of the chest's width from shoulder to armpit, where the sleeve hides it (measured on shirts)
 _STRAP: Final = 0.13  # of the chest's width: narrower shoulders are straps
@@ -54,27 +49,36 @@ class HalfTop:
     hem: Point
 
 
-def half_top(shape: Silhouette) -> HalfTop:
-    """Collar to hem of the right half of an upright top, dress, shirt or jacket."""
+def halves_of_top(shape: Silhouette) -> tuple[HalfTop, HalfTop]:
+    """The picture's right half, and its left half as seen in a mirror, of an upright top, dress, shirt or jacket."""
+    views = (shape, shape.mirrored())
+    gaps = sleeve_notches(shape)
+    chest = min((gap.point[0] - view.axis_x for gap, view in zip(gaps, views, strict=True) if gap), default=0.0)
+    right, left = (
+        _half_sleeved(view, gap, chest) if gap else _half_sleeveless(view)
+        for gap, view in zip(gaps, views, strict=True)
+    )
+    return right, left
+
+
+def _half_sleeved(shape: Silhouette, notch: Notch, chest: float) -> HalfTop:
     half = shape.right_half()
     turns = shape.turns()[: len(half)]
-    gap_at = _sleeve_gap(shape, half, turns)
-    if gap_at is None:
-        return _half_sleeveless(shape, half, turns)
-    arc = half[: gap_at + 1]
-    gap = half[gap_at]
-    chest = float(gap[0] - shape.axis_x)
+    arc = half[: notch.index + 1]
+    gap = half[notch.index]
     tip = arc[int(np.argmax(arc[:, 0] + 0.4 * arc[:, 1]))]
-    root = np.asarray([gap[0], _upper_edge(arc, float(gap[0] - 0.1 * chest))], np.float32)
-    along = tip - (root + np.asarray([gap[0], min(gap[1], root[1] + chest)], np.float32)) / 2
-    along = along / max(float(np.hypot(*along)), 1e-6)
+    root_x = shape.axis_x + chest
+    root_y = _upper_edge(arc, root_x - 0.1 * chest)
+    middle = np.asarray([root_x, (root_y + min(float(gap[1]), root_y + chest)) / 2], np.float32)
+    along = (tip - middle) / max(float(np.hypot(*(tip - middle))), 1e-6)
     outer_at = int(np.argmax(arc @ _turned(along, -35)))
     inner_at = outer_at + int(np.argmax(arc[outer_at:] @ _turned(along, 35)))
     collar_at = _collar(shape, half[: outer_at + 1], turns)
-    shoulder_at = _shoulder(half, collar_at, outer_at, gap, chest)
-    hem_at = _hem(half, gap_at)
+    shoulder_at = _shoulder(half, collar_at, outer_at, root_x, chest)
+    hem_at = _hem(half, notch.index)
     cuff = (arc[outer_at] + arc[inner_at]) / 2
-    armpit = _hidden_armpit(gap, half[shoulder_at], chest, length=float(np.hypot(*(cuff - half[shoulder_at]))))
+    length = float(np.hypot(*(cuff - half[shoulder_at])))
+    armpit = _hidden_armpit(gap, root_x, half[shoulder_at], chest, length)
     return HalfTop(
         collar=_point(half[collar_at]),
         shoulder=_point(half[shoulder_at]),
@@ -82,65 +86,25 @@ def half_top(shape: Silhouette) -> HalfTop:
         gap=_point(gap),
         cuff_outer=_point(arc[outer_at]),
         cuff_inner=_point(arc[inner_at]),
-        waist=_waist(np.vstack([[armpit], half[gap_at : hem_at + 1]])),
+        waist=_waist(np.vstack([np.asarray([armpit], np.float32), half[notch.index : hem_at + 1]])),
         hem=_point(half[hem_at]),
     )
 
 
-def _hidden_armpit(gap: NDArray[np.float32], shoulder: NDArray[np.float32], chest: float, length: float) -> Point:
+def _hidden_armpit(
+    gap: NDArray[np.float32], root_x: float, shoulder: NDArray[np.float32], chest: float, length: float
+) -> Point:
     """The armpit, taken to be at its usual depth where a long sleeve lies against the body below it."""
     usual = float(shoulder[1]) + _ARMHOLE * 2 * chest
-    if gap[1] <= usual + 0.3 * chest or length < _LONG_SLEEVE * 2 * chest:
+    long = length > _LONG_SLEEVE * 2 * chest or gap[1] - shoulder[1] > _DEEP_GAP * 2 * chest
+    if not long or gap[1] <= usual + 0.3 * chest:
         return _point(gap)
-    return float(gap[0]) - 0.04 * chest, usual
+    return root_x - 0.04 * chest, usual
 
 
-def _sleeve_gap(shape: Silhouette, half: NDArray[np.float32], turns: NDArray[np.float32]) -> int | None:
-    """Index of the corner between sleeve and body, None where there is no sleeve."""
-    height = half[:, 1] - shape.top
-    low, high = (share * shape.height for share in _ARMPIT_ROWS)
-    open_to = (height > low) & (height < high) & (half[:, 0] > shape.axis_x + 0.1 * shape.height)
-    best: tuple[float, int] | None = None
-    for index in np.flatnonzero(open_to & (turns < _ARMPIT_TURN_DEG)):
-        around = turns[max(0, index - 8) : index + 9]
-        if turns[index] > around.min():
-            continue
-        chest = 2 * (half[index, 0] - shape.axis_x)
-        reach = float(half[: index + 1, 0].max() - half[index, 0])
-        if reach < _SLEEVE_REACH * chest or (reach < _CAP_REACH * chest and _has_armhole(shape, half[: index + 1])):
-            continue
-        depth = _notch(half, int(index))
-        score = depth / shape.height + 0.002 * -float(turns[index])
-        if best is None or score > best[0]:
-            best = (score, int(index))
-    return best[1] if best else None
-
-
-def _has_armhole(shape: Silhouette, arc: NDArray[np.float32]) -> bool:
-    """Whether the edge bends inwards between the shoulder and the outermost point, as round a bare arm."""
-    tip = int(np.argmax(arc[:, 0]))
-    turns = turning(shape.outline, 0.06 * shape.height)[:tip]
-    outside = arc[:tip, 0] > shape.axis_x + 0.6 * (arc[tip, 0] - shape.axis_x)
-    return bool((outside & (turns < _ARMHOLE_TURN_DEG)).sum() * _step(arc) > 0.03 * shape.height)
-
-
-def _step(curve: NDArray[np.float32]) -> float:
-    return float(np.median(np.hypot(*np.diff(curve, axis=0).T)))
-
-
-def _notch(half: NDArray[np.float32], index: int) -> float:
-    """How deep a point lies behind the straight line over its notch: from the farthest before it to the hem after."""
-    point = half[index]
-    before = half[: index + 1]
-    start = before[int(np.argmax(before[:, 0] + 0.7 * before[:, 1]))]
-    after = half[index:]
-    end = after[int(np.argmax(after[:, 0] + 0.7 * after[:, 1]))]
-    line = end - start
-    length = max(float(np.hypot(*line)), 1.0)
-    return abs(float(line[0] * (point[1] - start[1]) - line[1] * (point[0] - start[0]))) / length
-
-
-def _half_sleeveless(shape: Silhouette, half: NDArray[np.float32], turns: NDArray[np.float32]) -> HalfTop:
+def _half_sleeveless(shape: Silhouette) -> HalfTop:
+    half = shape.right_half()
+    turns = shape.turns()[: len(half)]
     upper = half[: int(np.argmax(half[:, 1] > shape.top + 0.45 * shape.height))]
     reach = float((upper[:, 0] - shape.axis_x).max())
     high = upper[:, 1] < shape.top + 0.3 * shape.height
@@ -191,16 +155,14 @@ def _collar(shape: Silhouette, top: NDArray[np.float32], turns: NDArray[np.float
     return max(peak, 1)
 
 
-def _shoulder(
-    half: NDArray[np.float32], collar_at: int, outer_at: int, armpit: NDArray[np.float32], chest: float
-) -> int:
+def _shoulder(half: NDArray[np.float32], collar_at: int, outer_at: int, root_x: float, chest: float) -> int:
     """The upper edge's outermost bend near above the armpit."""
     arc = half[collar_at : outer_at + 1]
     if len(arc) < 3:
         return collar_at
     line = arc[-1] - arc[0]
     away = (line[0] * (arc[:, 1] - arc[0, 1]) - line[1] * (arc[:, 0] - arc[0, 0])) / max(float(np.hypot(*line)), 1.0)
-    off = np.abs(arc[:, 0] - (armpit[0] - 0.06 * chest)) / max(chest, 1.0)
+    off = np.abs(arc[:, 0] - (root_x - 0.06 * chest)) / max(chest, 1.0)
     return collar_at + int(np.argmin(away / max(chest, 1.0) + 0.8 * off))
 
 
@@ -247,8 +209,8 @@ def crotch_of(shape: Silhouette) -> tuple[Point, int]:
 def _bib_end(shape: Silhouette, half: NDArray[np.float32]) -> int:
     """Where the side of an overall begins, below its bib."""
     depth = (half[:, 1] - shape.top) / shape.height
-    side = (depth > 0.2) & (depth < 0.6)
-    return int(np.argmax(np.where(side, half @ np.asarray([1.0, -0.5], np.float32), -np.inf)))
+    side = (depth > 0.2) & (depth < 0.5)
+    return int(np.argmax(np.where(side, half @ np.asarray([1.0, -0.2], np.float32), -np.inf)))
 
 
 def half_bib(shape: Silhouette) -> dict[str, Point]:
@@ -300,7 +262,9 @@ def landmarks_of(shape: Silhouette, category: GarmentCategory, *, back: bool) ->
     sides = ("right", "left") if back else ("left", "right")  # of the picture's right and left half
     points: dict[str, Point] = {}
     kind = SleeveKind.NONE
-    for side, view in zip(sides, (shape, mirror), strict=True):
+    worn_on_top = category in CHEST and category is not GarmentCategory.OVERALL
+    tops = halves_of_top(shape) if worn_on_top else (None, None)
+    for side, view, top in zip(sides, (shape, mirror), tops, strict=True):
         found: dict[str, Point | None] = {}
         if category in LEGS:
             legs = half_legs(view, bib=category is GarmentCategory.OVERALL)
@@ -312,8 +276,7 @@ def landmarks_of(shape: Silhouette, category: GarmentCategory, *, back: bool) ->
             found |= {f"{name}_{side}": point for name, point in half_skirt(view).items()}
         if category is GarmentCategory.OVERALL:
             found |= {f"{name}_{side}": point for name, point in half_bib(view).items()}
-        elif category in CHEST:
-            top = half_top(view)
+        elif top:
             found |= {f"{name}_{side}": getattr(top, name) for name in ("collar", "shoulder", "armpit", "waist", "hem")}
             found |= {f"cuff_{side}_outer": top.cuff_outer, f"cuff_{side}_inner": top.cuff_inner}
         width = shape.mask.shape[1]
@@ -324,8 +287,8 @@ def landmarks_of(shape: Silhouette, category: GarmentCategory, *, back: bool) ->
         points["crotch"] = crotch_of(shape)[0]
     else:
         points["hem_middle"] = _point(shape.right_half()[-1])
-    if category in CHEST and category is not GarmentCategory.OVERALL:
-        kind = sleeve_kind(half_top(shape), half_top(mirror), shape)
+    if tops[0] and tops[1]:
+        kind = sleeve_kind(tops[0], tops[1], shape)
         points["neck_back"] = _point(shape.outline[0])
     if category is GarmentCategory.OVERALL:
         kind = SleeveKind.STRAP

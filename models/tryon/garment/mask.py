@@ -24,11 +24,22 @@ _SAMPLES: Final = 6000
 _AWAY: Final = 12.0  # units of distance per long side that a colour is away from its own part of the border
 _NEAR: Final = 0.06  # of the long side, free of that
 _PLAIN_SPREAD: Final = (4.0, 2.5)  # robust deviations of L and of a, b up to which a background is plain
+_FAINT: Final = 9.0  # deviations: a garment less far from a plain ground is white on white
+_WIDE: Final = (14.0, 8.0, 8.0)  # differences of L, a, b that are seen well; more where the garment is darker
+_NARROW: Final = (2.5, 8.0, 8.0)
+_BLURS: Final = ((0, 0.8), (1, 6.0), (2, 6.0))  # px for L, a, b: JPEG keeps hue in blocks of 16 px
 _MIN_THRESHOLD: Final = 2.0
 _SHADOW_SLOPE: Final = (2.2, 7.0)  # L per 3 px: on the plain background, inside a shadow
 _SHADOW_DEPTH: Final = 50.0
 _SHADOW_CHROMA: Final = 3.0
 _THREAD: Final = 0.013  # of the garment's height: thinner is a hanger or a cord
+_EVEN_SLOPES: Final = (2.0, 1.5, 1.5)  # of L, a, b per 3 px
+_LEAK: Final = 0.12  # of the likely garment: more, and the even ground has run into it
+_MIN_WALL: Final = 0.01  # of the picture
+_HANGER_PX: Final = 28
+_MIN_OPENING: Final = 0.001  # of the likely garment
+_SAME_WALL: Final = 20.0  # of L, a or b
+_DEEP_PX: Final = 12
 _KEPT_HOLE: Final = 0.004  # of the garment: smaller ones are studs, buttons and labels
 _KEPT_PART: Final = 0.04  # of the largest part: smaller ones are dirt
 
@@ -42,12 +53,14 @@ class GarmentMask:
         plain: Whether the background is one even colour, as in a studio.
         contrast: How far the garment's typical colour is from the nearest background colour, in deviations; below
             about 2 the mask is a guess.
+        faint: Whether the garment is nearly of the background's colour, as white on white.
         parts: Areas of the connected parts that could each be a garment, the largest first, in pixels.
     """
 
     mask: NDArray[np.bool_]
     plain: bool
     contrast: float
+    faint: bool
     parts: tuple[int, ...]
 
 
@@ -56,10 +69,9 @@ def find_garment(rgb: NDArray[np.uint8]) -> GarmentMask:
     import cv2
 
     height, width = rgb.shape[:2]
-    scale = min(1.0, WORKING_SIDE_PX / max(height, width))
+    scale = WORKING_SIDE_PX / max(height, width)
     size = (max(8, round(width * scale)), max(8, round(height * scale)))
-    small = cv2.resize(rgb, size, interpolation=cv2.INTER_AREA) if scale < 1 else np.ascontiguousarray(rgb)
-    small = np.asarray(small, np.uint8)
+    small = np.asarray(cv2.resize(rgb, size, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC), np.uint8)
     lab = smoothed_lab(small)
     ring = border(lab.shape[:2], _RING)
     ground = np.median(lab[ring], axis=0)
@@ -70,16 +82,25 @@ def find_garment(rgb: NDArray[np.uint8]) -> GarmentMask:
     distance = border_distance(lab, ring, plain=plain)
     threshold = _threshold(distance)
     shadow = _ground_and_shadow(lab, ground) if plain else np.zeros(ring.shape, np.bool_)
-    seen = _stretched(lab, ground) if plain else small
-    cut = _grab(seen, distance > threshold, shadow | border(ring.shape, _EDGE))
+    likely = distance > threshold
+    if not plain:
+        shadow = _evenly_lit_ground(lab, likely)
+    outside = shadow | border(ring.shape, _EDGE)
+    depth = 0.6 * float(np.median(np.abs(lab[likely][:, 0] - ground[0]))) if likely.any() else 0.0
+    seen = _stretched(lab, ground, (max(_WIDE[0], depth), *_WIDE[1:])) if plain else small
+    cut = _grab(seen, likely, outside, _heart(likely, outside) if plain else None)
     cleaned, parts = _garment_parts(cut)
     contrast = float(np.median(distance[cleaned])) if cleaned.any() else 0.0
+    faint = plain and 0 < contrast < _FAINT
+    if faint:
+        cleaned, parts = _garment_parts(_faint(small, lab, ground, outside))
     full = cv2.resize(cleaned.astype(np.float32), (width, height), interpolation=cv2.INTER_LINEAR) > 0.5
     area = (width * height) / (size[0] * size[1])
     return GarmentMask(
         mask=np.asarray(full, np.bool_),
         plain=plain,
         contrast=contrast,
+        faint=faint,
         parts=tuple(round(part * area) for part in parts),
     )
 
@@ -169,19 +190,166 @@ def _ground_and_shadow(lab: NDArray[np.float32], ground: NDArray[np.float32]) ->
     return np.isin(labels, outside[outside > 0])
 
 
-def _stretched(lab: NDArray[np.float32], ground: NDArray[np.float32]) -> NDArray[np.uint8]:
-    """Colours about the background's own, small differences made large: uint8 (h, w, 3)."""
-    scale = np.asarray([14, 8, 8], np.float32)
-    return np.asarray(np.tanh((lab - ground) / scale) * 127 + 128, np.uint8)
+def _faint(
+    rgb: NDArray[np.uint8], lab: NDArray[np.float32], ground: NDArray[np.float32], outside: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """White on white: a hue of one step, evened over JPEG's blocks, says where; brightness alone draws the edge."""
+    import cv2
+
+    raw = cv2.cvtColor(np.divide(rgb, 255, dtype=np.float32), cv2.COLOR_RGB2LAB)
+    planes = [cv2.GaussianBlur(np.ascontiguousarray(raw[:, :, index]), (0, 0), width) for index, width in _BLURS]
+    seen = np.asarray(np.dstack(planes), np.float32)
+    lighter = seen[:, :, 0] - ground[0]
+    hue = np.hypot(seen[:, :, 1] - ground[1], seen[:, :, 2] - ground[2])
+    shaded = outside & (lab[:, :, 0] < ground[0] - 3)
+    evidence = hue / 1.5 + np.maximum(lighter - 0.7, 0)
+    sure = shaded | border(outside.shape, _EDGE) | (outside & (hue < 0.6) & (lighter < 0.7))
+    cut, _ = _garment_parts(_grab(_stretched(seen, ground, _NARROW), evidence > 1, sure))
+    light = np.tanh(lighter / _NARROW[0])
+    return snapped(snapped(cut, light), light, reach=5)
+
+
+def snapped(mask: NDArray[np.bool_], light: NDArray[np.float32], reach: int = 9) -> NDArray[np.bool_]:
+    """A mask whose outline is drawn to the strongest edge of ``light`` within ``reach`` px, as one smooth curve.
+
+    The offsets along the outline are chosen together by dynamic programming (Amini et al., "Using dynamic programming
+    for solving variational problems in vision", 1990).
+    """
+    import cv2
+    from scipy.ndimage import gaussian_filter1d
+
+    smooth = cv2.GaussianBlur(mask.astype(np.float32), (0, 0), 2.0) > 0.5
+    contours, _ = cv2.findContours(smooth.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+    if not contours:
+        return mask
+    curve = gaussian_filter1d(max(contours, key=cv2.contourArea)[::2, 0].astype(np.float32), 3, axis=0, mode="wrap")
+    along = np.roll(curve, -2, axis=0) - np.roll(curve, 2, axis=0)
+    normal = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.maximum(np.hypot(*along.T), 1e-6)[:, None]
+    offsets = np.arange(-reach, reach + 1, dtype=np.float32)
+    places = curve[:, None] + offsets[None, :, None] * normal[:, None]
+    inner, outer = (
+        cv2.remap(
+            light.astype(np.float32),
+            np.ascontiguousarray(places[:, :, 0] + way * normal[:, None, 0], np.float32),
+            np.ascontiguousarray(places[:, :, 1] + way * normal[:, None, 1], np.float32),
+            cv2.INTER_LINEAR,
+        )
+        for way in (-1.0, 1.0)
+    )
+    edge = np.asarray(outer - inner, np.float32)
+    # Lighter inside than outside all round, or darker all round: a shadow's outer edge is the other way round.
+    edge *= np.sign(edge[:, reach - 2 : reach + 3].sum())
+    chosen = _cheapest_path(-np.maximum(edge, 0), 0.02)
+    moved = gaussian_filter1d(curve + offsets[chosen][:, None] * normal, 1.0, axis=0, mode="wrap")
+    out = np.zeros(mask.shape, np.uint8)
+    cv2.fillPoly(out, [np.round(moved * 8).astype(np.int32)], 1, shift=3)
+    return np.asarray(out > 0, np.bool_)
+
+
+def _cheapest_path(cost: NDArray[np.float32], stiffness: float) -> NDArray[np.intp]:
+    """One column per row of ``cost``, cheap and with small steps from row to row; the ends meet nearly."""
+    count, width = cost.shape
+    steps = stiffness * (np.arange(width)[:, None] - np.arange(width)[None]) ** 2
+    around = np.concatenate([cost[-count // 8 :], cost, cost[: count // 8]])  # so that the seam is inside
+    total, came = np.zeros_like(around), np.zeros(around.shape, np.intp)
+    total[0] = around[0]
+    for row in range(1, len(around)):
+        ways = total[row - 1][None] + steps
+        came[row] = ways.argmin(1)
+        total[row] = around[row] + ways.min(1)
+    path = np.zeros(len(around), np.intp)
+    path[-1] = int(total[-1].argmin())
+    for row in range(len(around) - 1, 0, -1):
+        path[row - 1] = came[row, path[row]]
+    start = len(cost[-count // 8 :])
+    return path[start : start + count]
+
+
+def _stretched(
+    lab: NDArray[np.float32], ground: NDArray[np.float32], scale: tuple[float, float, float]
+) -> NDArray[np.uint8]:
+    """Colours about the background's own, differences up to ``scale`` made large: uint8 (h, w, 3)."""
+    return np.asarray(np.tanh((lab - ground) / np.asarray(scale, np.float32)) * 127 + 128, np.uint8)
+
+
+def _evenly_lit_ground(lab: NDArray[np.float32], likely: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """A wall that grows lighter towards its middle: what even slopes join to the frame, if it leaves the garment be."""
+    import cv2
+
+    steep = np.zeros(likely.shape, np.bool_)
+    for index, gentle in enumerate(_EVEN_SLOPES):
+        plane = cv2.GaussianBlur(np.ascontiguousarray(lab[:, :, index]), (0, 0), 1.0)
+        steep |= cv2.morphologyEx(plane, cv2.MORPH_GRADIENT, np.ones((3, 3), np.uint8)) > gentle
+    wide = cv2.erode((~steep).astype(np.uint8), np.ones((5, 5), np.uint8))
+    _, labels = cv2.connectedComponents(wide, connectivity=4)
+    joined = np.unique(labels[border(likely.shape, _EDGE) & (wide > 0)])
+    sizes = np.bincount(labels.ravel())
+    even = np.isin(labels, [index for index in joined if index and sizes[index] > _MIN_WALL * labels.size])
+    even |= _behind_hanger(lab, np.asarray(labels, np.int32), even, likely)
+    even = np.asarray(cv2.dilate(even.astype(np.uint8), np.ones((5, 5), np.uint8)) > 0, np.bool_)
+    if (even & likely).sum() > _LEAK * likely.sum():
+        return np.zeros(likely.shape, np.bool_)
+    return even
+
+
+def _behind_hanger(
+    lab: NDArray[np.float32], labels: NDArray[np.int32], ground: NDArray[np.bool_], likely: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """The wall seen through a neck opening, which only a hanger's thin lines part from the wall round the garment."""
+    import cv2
+
+    rows, columns = np.nonzero(likely)
+    added = np.zeros(likely.shape, np.bool_)
+    if not len(rows) or not ground.any():
+        return added
+    top, bottom, left, right = rows.min(), rows.max(), columns.min(), columns.max()
+    zone = np.zeros(likely.shape, np.bool_)
+    zone[
+        : round(top + 0.3 * (bottom - top)), round(left + 0.2 * (right - left)) : round(right - 0.2 * (right - left))
+    ] = True
+    line = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * _HANGER_PX + 1,) * 2)
+    rest = {int(index) for index in np.unique(labels[zone & ~ground])} - {0}
+    for _ in range(len(rest)):
+        near = cv2.dilate((ground | added).astype(np.uint8), line) > 0
+        reached = None
+        for index in rest:
+            part = labels == index
+            if part[~zone].any() or part.sum() < _MIN_OPENING * likely.sum() or not (part & near).any():
+                continue
+            beside = (ground | added) & (cv2.dilate((part & near).astype(np.uint8), line) > 0)
+            if np.abs(np.median(lab[part & near], axis=0) - np.median(lab[beside], axis=0)).max() < _SAME_WALL:
+                reached = index
+                added |= part
+                break
+        if reached is None:
+            break
+        rest.discard(reached)
+    return added
+
+
+def _heart(likely: NDArray[np.bool_], outside: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """What lies well inside: white prints on a dark garment are no background."""
+    import cv2
+
+    disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (7, 7))
+    closed = cv2.morphologyEx((likely & ~outside).astype(np.uint8), cv2.MORPH_CLOSE, disc)
+    inside = cv2.erode(closed, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (_DEEP_PX * 2 + 1,) * 2))
+    return np.asarray((inside > 0) & ~outside, np.bool_)
 
 
 def _grab(
-    seen: NDArray[np.uint8], garment: NDArray[np.bool_], background: NDArray[np.bool_], iterations: int = 4
+    seen: NDArray[np.uint8],
+    garment: NDArray[np.bool_],
+    background: NDArray[np.bool_],
+    heart: NDArray[np.bool_] | None = None,
+    iterations: int = 4,
 ) -> NDArray[np.bool_]:
     import cv2
 
     state = np.full(garment.shape, cv2.GC_PR_BGD, np.uint8)
     state[garment] = cv2.GC_PR_FGD
+    if heart is not None:
+        state[heart] = cv2.GC_FGD
     state[background] = cv2.GC_BGD
     if not (state == cv2.GC_PR_FGD).any():
         return np.zeros(garment.shape, np.bool_)
