@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, fields
 from functools import cache
-from typing import Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from models.perception.body import BodyAnalysis
 from models.perception.bounded import bounded
-from models.perception.face import FaceBox
+from models.perception.clothing import ClothingMask, no_clothing
+from models.perception.dressed import skin_and_clothing
+from models.perception.face import FaceBox, FaceLandmarks
 from models.perception.faces import FaceFinder, choose_face
-from models.perception.hair import hair_mask
+from models.perception.hair import HairMask, hair_mask
 from models.perception.head import head_view
 from models.perception.person import PersonSegmenter
 from models.perception.portrait import PortraitAnalysis
 from models.perception.pose import BodyPose, PoseFinder
+from models.perception.skin import SkinMask, no_skin
+from services.domain.errors import ContentRejected
 
 Picture = NDArray[np.uint8]
 Mask = NDArray[np.float32]
@@ -50,28 +55,94 @@ class Analyst:
         Raises:
             ContentRejected: ``face_not_found``, ``face_index`` or ``face_too_small``.
         """
-        rgb, scale = bounded(picture_rgb, WORKING_SIDE_PX)
-        faces = self._faces.find(rgb)
-        index = choose_face(faces, face, param=param)
-        is_alone = len(faces) == 1
-        landmarks = self._faces.landmarks(rgb, faces[index])
-        matte = self._segmenter.matte(rgb)
-        pose = self._poses.find(rgb, faces[index])
-        view = head_view(rgb, landmarks, self._segmenter, matte=matte, pose=pose, is_alone=is_alone)
-        hair = hair_mask(rgb, view)
-        person = matte if is_alone else _own(matte, pose, faces, index)
+        seen = self._look(picture_rgb)
+        index = choose_face(seen.faces, face, param=param)
+        landmarks = self._faces.landmarks(seen.rgb, seen.faces[index])
+        pose = self._poses.find(seen.rgb, seen.faces[index])
+        hair = self._hair(seen, landmarks, pose)
+        person = seen.matte if len(seen.faces) == 1 else _own(seen.matte, pose, seen.faces, index)
+        skin, clothing = _dressed(seen, person, pose, landmarks, hair)
         return PortraitAnalysis(
-            rgb=rgb,
-            scale=scale,
-            faces=tuple(faces),
+            rgb=seen.rgb,
+            scale=seen.scale,
+            faces=tuple(seen.faces),
             face_index=index,
             face=landmarks,
-            matte=rounded(matte),
-            person=rounded(person),
-            person_confidence=decided(person),
-            hair=replace(hair, mask=rounded(hair.mask)),
+            matte=_rounded(seen.matte),
+            person=_rounded(person),
+            person_confidence=_decided(person),
+            hair=hair,
             pose=pose,
+            skin=skin,
+            clothing=clothing,
         )
+
+    def body(
+        self, picture_rgb: Picture, *, face: int | None = None, with_hair: bool = True, param: str = "model"
+    ) -> BodyAnalysis:
+        """What the picture (uint8 (height, width, 3), upright) shows of one person.
+
+        Args:
+            picture_rgb: The picture.
+            face: Index of the person's face from the left; None takes the largest face, or without any the largest
+                body.
+            with_hair: Whether to tell hair from clothes; a third of the time.
+            param: The request's field that named the picture, for messages.
+
+        Raises:
+            ContentRejected: ``face_not_found`` or ``face_index`` when a face was asked for that is not there,
+                ``pose_not_usable`` when no body is found.
+        """
+        seen = self._look(picture_rgb)
+        index: int | None = None
+        if face is not None:
+            index = choose_face(seen.faces, face, param=param)
+        elif seen.faces:
+            index = max(range(len(seen.faces)), key=lambda i: seen.faces[i].width * seen.faces[i].height)
+        pose = self._poses.find(seen.rgb, None if index is None else seen.faces[index])
+        if pose is None:
+            raise ContentRejected(
+                "No body was found in the picture; use one in which the person stands free, from the head to the hips "
+                "at least.",
+                code="pose_not_usable",
+                param=param,
+            )
+        landmarks = None if index is None else self._faces.landmarks(seen.rgb, seen.faces[index])
+        hair = self._hair(seen, landmarks, pose) if with_hair and landmarks is not None else None
+        others = len(seen.faces) - (index is not None)
+        person = _own(seen.matte, pose, seen.faces, index) if others else seen.matte
+        skin, clothing = _dressed(seen, person, pose, landmarks, hair)
+        return BodyAnalysis(
+            rgb=seen.rgb,
+            scale=seen.scale,
+            faces=tuple(seen.faces),
+            face_index=index,
+            face=landmarks,
+            matte=_rounded(seen.matte),
+            person=_rounded(person),
+            person_confidence=_decided(person),
+            pose=pose,
+            skin=skin,
+            clothing=clothing,
+            hair=hair,
+        )
+
+    def _look(self, picture_rgb: Picture) -> _Seen:
+        rgb, scale = bounded(picture_rgb, WORKING_SIDE_PX)
+        return _Seen(rgb=rgb, scale=scale, faces=self._faces.find(rgb), matte=self._segmenter.matte(rgb))
+
+    def _hair(self, seen: _Seen, face: FaceLandmarks, pose: BodyPose | None) -> HairMask:
+        is_alone = len(seen.faces) == 1
+        view = head_view(seen.rgb, face, self._segmenter, matte=seen.matte, pose=pose, is_alone=is_alone)
+        return _in_steps(hair_mask(seen.rgb, view))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    rgb: Picture
+    scale: float
+    faces: list[FaceBox]
+    matte: Mask
 
 
 @cache
@@ -80,12 +151,34 @@ def shared_analyst() -> Analyst:
     return Analyst()
 
 
-def rounded(mask: Mask) -> Mask:
+def _dressed(
+    seen: _Seen, person: Mask, pose: BodyPose | None, face: FaceLandmarks | None, hair: HairMask | None
+) -> tuple[SkinMask, ClothingMask]:
+    if pose is None:
+        nothing = np.zeros_like(person)
+        return no_skin(nothing), no_clothing(nothing)
+    covered = hair.mask if hair is not None else None
+    skin, clothing = skin_and_clothing(seen.rgb, person=person, pose=pose, face=face, hair=covered)
+    return _in_steps(skin), _in_steps(clothing)
+
+
+_Masks = TypeVar("_Masks", HairMask, SkinMask, ClothingMask)
+
+
+def _in_steps(masks: _Masks) -> _Masks:
+    values: dict[str, Any] = {field.name: getattr(masks, field.name) for field in fields(masks)}
+    steps = {name: _rounded(value) if isinstance(value, np.ndarray) else value for name, value in values.items()}
+    kind: Any = type(masks)
+    rounded: _Masks = kind(**steps)
+    return rounded
+
+
+def _rounded(mask: Mask) -> Mask:
     """The mask in steps of 1/255: what a cache keeps is then exactly what was first computed."""
     return np.asarray(np.rint(mask * 255) / np.float32(255), np.float32)
 
 
-def decided(mask: Mask) -> float:
+def _decided(mask: Mask) -> float:
     """How sure a mask is of its own area: 1 when nothing lies between yes and no, 0 when all of it does or none is."""
     area = float(mask.sum())
     if area < 1:
@@ -94,7 +187,7 @@ def decided(mask: Mask) -> float:
     return float(np.clip(1 - 2 * doubt / area, 0, 1))
 
 
-def _own(matte: Mask, pose: BodyPose | None, faces: list[FaceBox], index: int) -> Mask:
+def _own(matte: Mask, pose: BodyPose | None, faces: list[FaceBox], index: int | None) -> Mask:
     """The chosen person's share of the matte: by the body's outline, else by which face is nearest."""
     import cv2
 

@@ -46,6 +46,8 @@ class ColorModel:
         """Logarithm of the density at each of ``features`` (n, 4), float32 (n,)."""
         import cv2
 
+        if len(features) == 0:
+            return np.empty(0, np.float32)
         pixels = np.ascontiguousarray(features, np.float32).reshape(-1, 1, FEATURES)
         total: NDArray[np.float32] | None = None
         for affine, height in self._affine:
@@ -54,9 +56,7 @@ class ColorModel:
             distance = cv2.transform(cv2.multiply(scaled, scaled), np.ones((1, FEATURES)))
             one = np.asarray(height - 0.5 * distance.ravel(), np.float32)
             total = one if total is None else np.logaddexp(total, one)
-        if total is None:
-            return np.full(len(pixels), -1e3, np.float32)
-        return total
+        return np.full(len(pixels), -1e3, np.float32) if total is None else total
 
 
 def clusters(samples: Features, num_clusters: int) -> NDArray[np.int32]:

@@ -1,4 +1,4 @@
-"""All that is known about a portrait: who, where, which pixels are theirs, and which of those are hair."""
+"""All that is known about a portrait: who, where, which pixels are theirs, and which of those are hair or skin."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from models.perception.clothing import ClothingMask
 from models.perception.face import FaceBox, FaceLandmarks
 from models.perception.hair import HairMask
 from models.perception.pose import BodyPose
+from models.perception.skin import SkinMask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +29,8 @@ class PortraitAnalysis:
         person_confidence: How decided ``person`` is, 0 to 1.
         hair: The sitter's own; ``hair.confidence``.
         pose: The body, None where too little of it is seen; ``pose.confidence``.
+        skin: ``skin.confidence``; empty and 0 without a pose.
+        clothing: ``clothing.confidence``; empty and 0 without a pose.
     """
 
     rgb: NDArray[np.uint8]
@@ -39,3 +43,5 @@ class PortraitAnalysis:
     person_confidence: float
     hair: HairMask
     pose: BodyPose | None
+    skin: SkinMask
+    clothing: ClothingMask
