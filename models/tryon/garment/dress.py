@@ -17,7 +17,7 @@ from models.tryon.garment.legs import fit_leg, fit_overall, fit_skirt, fit_waist
 from models.tryon.garment.sleeves import Strip, fit_sleeve, usable_arm
 from models.tryon.garment.uncover import Removal, uncover
 from models.tryon.garment.warp import Box, Colours, Mask, Points, WarpMap, strip_map
-from models.tryon.garment.wearer import Wearer, arm_mask, hand_mask, head_mask
+from models.tryon.garment.wearer import Wearer, arm_mask, head_mask
 from services.domain.product import GarmentCategory
 
 _FROM_WAIST: Final = (GarmentCategory.SKIRT, GarmentCategory.TROUSERS)
@@ -202,12 +202,12 @@ def dress(wearer: Wearer, asset: Asset, *, seed: int = 0) -> Dressed:
             canvas.shade(1 - (1 - shadow) * garment)
         if side in removal.arms:
             # Up to the armpit the trunk lies over the arm, below it the arm hangs before the trunk.
-            over = _below_armpit(wearer, fitted.trunk, side)
-            shown = removal.arms[side] * (1 - garment * (1 - over))
+            over = _beyond(wearer, fitted, side)
+            shown = removal.arms[side] * (over if sleeve is not None else 1 - garment * (1 - over))
             canvas.lay(removal.arm_colours[side], shown)
             garment *= 1 - shown
         if not keeps_upper:
-            over = _below_armpit(wearer, fitted.trunk, side)
+            over = _beyond(wearer, fitted, side)
             shown = bare * (1 - garment * (1 - over))
             canvas.restore(shown)
             garment *= 1 - shown
@@ -216,7 +216,7 @@ def dress(wearer: Wearer, asset: Asset, *, seed: int = 0) -> Dressed:
             _lay(canvas, sleeve, folds, gain, span, person, None, garment)
     front = head
     for side in Side:
-        front = np.maximum(front, hand_mask(wearer, side))
+        front = np.maximum(front, wearer.hands[side])
     if in_front is not None:
         front = np.maximum(front, in_front)
     canvas.restore(front)
@@ -224,18 +224,25 @@ def dress(wearer: Wearer, asset: Asset, *, seed: int = 0) -> Dressed:
     return Dressed(canvas=canvas, garment=garment, fitted=fitted, layers=layers, removal=removal)
 
 
-def _below_armpit(wearer: Wearer, trunk: Trunk | None, side: Side) -> Mask:
-    """1 along the arm below where the trunk's armpit is, 0 above it, a short way between."""
+def _beyond(wearer: Wearer, fitted: Fitted, side: Side) -> Mask:
+    """1 along the arm beyond where a bare one comes out: below the sleeve's end, or without sleeves the armpit."""
     height, width = wearer.person.shape
     arm = usable_arm(wearer.figure.arms[side], wearer.figure, side)
-    start, bend = arm.joints[0], arm.joints[1]
-    axis = (bend - start) / max(float(np.linalg.norm(bend - start)), 1e-6)
-    armpit = (
-        start + axis * 0.4 * wearer.figure.span if trunk is None or side not in trunk.seams else trunk.seams[side][1]
-    )
-    y, x = np.mgrid[0:height, 0:width].astype(np.float32)
-    past = (x - armpit[0]) * axis[0] + (y - armpit[1]) * axis[1]
-    return np.asarray(np.clip(past / (0.06 * wearer.figure.span), 0, 1), np.float32)
+    span = wearer.figure.span
+    sleeve = next((strip for strip in fitted.sleeves if strip.side is side), None)
+    line = arm.centre_line(61)
+    if sleeve is not None:
+        share = sleeve.end_share - 0.12 * span / max(arm.length, 1.0)
+    elif fitted.trunk is not None and side in fitted.trunk.seams:
+        share = float(np.argmin(((line[:40] - fitted.trunk.seams[side][1]) ** 2).sum(1))) / 60
+    else:
+        share = 0.3
+    index = int(np.clip(share * 60, 0, 59))
+    axis = line[index + 1] - line[index]
+    axis = axis / max(float(np.linalg.norm(axis)), 1e-6)
+    y, x = np.ogrid[0:height, 0:width]
+    past = (x - line[index, 0]) * axis[0] + (y - line[index, 1]) * axis[1]
+    return np.asarray(np.clip(past / (0.06 * span), 0, 1), np.float32)
 
 
 def _lay(

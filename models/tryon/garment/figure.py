@@ -231,10 +231,11 @@ def _arm_aside(
     arm: Limb, origin: Points, across: Points, down: Points, row: float, sign: float, radius: float
 ) -> float | None:
     """Where the arm's inner edge crosses a row of the torso, pixels from the axis; None when it does not."""
-    line = arm.joints - origin
+    knuckles = arm.tip + 0.5 * (arm.tip - arm.joints[2])
+    line = np.concatenate([arm.joints, knuckles[None]]) - origin
     aside, below = sign * (line @ across), line @ down
     best: float | None = None
-    for k in range(2):
+    for k in range(3):
         low, high = sorted((float(below[k]), float(below[k + 1])))
         if low <= row <= high and high > low:
             share = (row - below[k]) / (below[k + 1] - below[k])

@@ -13,8 +13,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from models.tryon.garment.edges import Garment, TopEdges, top_edges
 from models.tryon.garment.figure import Figure, Side
+from models.tryon.garment.seams import Garment, TopEdges, top_edges
 from models.tryon.garment.warp import Box, Points, WarpMap, box_of, resampled, spline_map
 from services.domain.product import GarmentCategory
 

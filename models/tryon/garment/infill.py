@@ -91,12 +91,14 @@ def limb_strip(limb: Limb, side: object, start: float, end: float, *, scale: flo
     from models.tryon.garment.figure import Side
 
     line = limb.centre_line(41)
-    shares = np.linspace(0, 1, 41)
+    past = line[-1] - line[-4]
+    line = np.concatenate([line, line[-1:] + past * np.linspace(0.33, 2.66, 8, dtype=np.float32)[:, None]])
+    shares = np.arange(len(line)) / 40
     at = np.linspace(start, end, 33)
     centre = np.stack([np.interp(at, shares, line[:, k]) for k in range(2)], 1).astype(np.float32)
     normal = outward(line, Side(str(side)))
     normal = np.stack([np.interp(at, shares, normal[:, k]) for k in range(2)], 1).astype(np.float32)
-    radius = limb.radius_at(at.astype(np.float32)) * np.float32(scale)
+    radius = limb.radius_at(np.minimum(at, 1).astype(np.float32)) * np.float32(scale)
     across = np.linspace(1, -1, 9, dtype=np.float32)
     picture = centre[:, None] + across[None, :, None] * radius[:, None, None] * normal[:, None]
     coordinates = np.stack(
@@ -115,12 +117,14 @@ def shaded_limb(
     *,
     light_from: float = 0.0,
     scale: float = 1.0,
+    bend: float | None = None,
 ) -> tuple[Box, Colours, Mask]:
     """A bare limb as a picture: its box, colours (h, w, 3) and alpha.
 
     Args:
         light_from: -1 to 1: lit from the picture's left or right.
         scale: On the limb's width.
+        bend: Where on the limb a knee is, drawn as one.
     """
     import cv2
 
@@ -135,6 +139,12 @@ def shaded_limb(
     round_light = np.sqrt(np.clip(1 - (0.92 * tilt - 0.25 * light_from) ** 2, 0, 1))
     lit: Mask = (_EDGE_LIGHT + (1 - _EDGE_LIGHT) * round_light).astype(np.float32)
     light = cv2.GaussianBlur(lit, (0, 0), max(0.6, 0.04 * float(limb.radii[2])))
+    if bend is not None:
+        along = np.where(inside > 0, mapped.y, 0)
+        cap = np.exp(-(((along - bend) / 0.045) ** 2) - (across / 0.55) ** 2)
+        below = np.exp(-(((along - bend - 0.075) / 0.03) ** 2) - (across / 0.6) ** 2)
+        shin = np.exp(-((across * sign + 0.25) ** 2) / 0.06) * np.clip((along - bend - 0.08) / 0.1, 0, 1)
+        light = light * (1 + 0.05 * cap - 0.07 * below + 0.035 * shin).astype(np.float32)
     shadow = np.clip(1 - light, 0, 1)[..., None]
     tint = np.array(_SHADOW_TINT, np.float32) ** (shadow * 2.2)
     colours = colour * light[..., None] * tint

@@ -8,9 +8,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from models.tryon.garment.edges import Garment, ProductFrame, product_frame, top_edges
 from models.tryon.garment.figure import Figure, Side
 from models.tryon.garment.fit import Trunk, hanging_half_width
+from models.tryon.garment.seams import Garment, ProductFrame, product_frame, top_edges
 from models.tryon.garment.sleeves import Strip, outward, reach_of
 from models.tryon.garment.warp import Mask, Points, path_length, resampled
 

@@ -19,7 +19,8 @@ _OVERLAP: Final = 0.10  # of the span: how far a sleeve's layer reaches into the
 _DRAPE: Final = 0.82  # a sleeve's flat width to its width round an arm
 _SNAP: Final = (0.72, 1.3)
 _LONG: Final = (0.74, 1.16)  # of the arm: a sleeve of such a length ends at the wrist
-_EASE: Final = (1.12, 2.0)  # least and most half-width, of the bare arm's
+_EASE_OUTER: Final = (1.08, 1.38)  # least and most half-width, of the bare arm's
+_EASE_INNER: Final = (1.08, 1.75)
 _USUAL_ARM: Final = 1.42  # of the span; an arm that points at the camera looks shorter
 
 
@@ -29,12 +30,14 @@ class Strip:
 
     Attributes:
         overlap_rows: The first rows, which fade in over the trunk.
+        end_share: Where on the limb (0 its start, 1 wrist or ankle) the cloth ends.
     """
 
     picture: Points
     product: Points
     overlap_rows: int
     side: Side
+    end_share: float = 1.0
 
     @property
     def outline(self) -> Points:
@@ -74,7 +77,7 @@ def reach_of(mask: Mask, points: Points, normals: Points, most: float) -> tuple[
 
 def usable_arm(limb: Limb, figure: Figure, side: Side) -> Limb:
     """The arm itself, or one that hangs down where the elbow was only guessed."""
-    if limb.mid_seen >= 0.25:
+    if limb.mid_seen >= 0.25 and (figure.hips_seen or min(limb.mid_seen, limb.seen) >= 0.5):
         return limb
     aside = figure.across * (1.0 if side is Side.LEFT else -1.0)
     shoulder = limb.joints[0]
@@ -118,7 +121,7 @@ def fit_sleeve(trunk: Trunk, figure: Figure, side: Side, person: Mask) -> Strip:
     columns = np.linspace(0, 1, _COLUMNS, dtype=np.float32)[None, :, None]
     picture = outer[:, None] * (1 - columns) + inner[:, None] * columns
     mesh = product[0][:, None] * (1 - columns) + product[1][:, None] * columns
-    return _with_overlap(picture, mesh, trunk, figure, edges.armpits, side)
+    return _with_overlap(picture, mesh, trunk, figure, edges.armpits, side, min(ends))
 
 
 def _share_along(line: Points, point: Points) -> float:
@@ -144,7 +147,9 @@ def _contour(
     normal = np.stack([np.interp(position, shares, normals[:, k]) for k in range(2)], 1)
     normal = (normal / np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-6)).astype(np.float32)
     bare = arm.radius_at(np.minimum(position, 1).astype(np.float32))
-    width = np.clip(own_width, bare * _EASE[0], bare * _EASE[1]).astype(np.float32)
+    # Cloth lies on the outer side of an arm and hangs on the inner one.
+    least, most = _EASE_INNER if inwards else _EASE_OUTER
+    width = np.clip(own_width, bare * least, bare * most).astype(np.float32)
     return np.asarray(centre + normal * _edge(person, centre, normal, width, bare)[:, None], np.float32)
 
 
@@ -168,7 +173,13 @@ def _edge(person: Mask, centre: Points, normal: Points, width: NDArray[Any], bar
 
 
 def _with_overlap(
-    picture: Points, product: Points, trunk: Trunk, figure: Figure, armpits: Mapping[Side, Points], side: Side
+    picture: Points,
+    product: Points,
+    trunk: Trunk,
+    figure: Figure,
+    armpits: Mapping[Side, Points],
+    side: Side,
+    end: float,
 ) -> Strip:
     """Rows added before the first that reach into the trunk, the same way in picture and product."""
     other = Side.RIGHT if side is Side.LEFT else Side.LEFT
@@ -178,9 +189,12 @@ def _with_overlap(
     product_across = armpits[other] - armpits[side]
     inward_product = product_across / max(float(np.linalg.norm(product_across)), 1e-6) * reach / trunk.scale
     inward_picture = inward_picture.astype(np.float32)
+    # The cuff's own edge ends the sleeve, not the mesh.
+    beyond = [mesh[-1:] + 1.5 * (mesh[-1:] - mesh[-2:-1]) for mesh in (picture, product)]
     return Strip(
-        picture=np.concatenate([picture[:1] + inward_picture, picture]).astype(np.float32),
-        product=np.concatenate([product[:1] + inward_product, product]).astype(np.float32),
+        picture=np.concatenate([picture[:1] + inward_picture, picture, beyond[0]]).astype(np.float32),
+        product=np.concatenate([product[:1] + inward_product, product, beyond[1]]).astype(np.float32),
         overlap_rows=1,
         side=side,
+        end_share=end,
     )

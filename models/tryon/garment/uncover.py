@@ -18,7 +18,8 @@ from models.tryon.garment.wearer import Wearer, capsule
 from services.domain.product import GarmentCategory
 
 _FRINGE_PX: Final = 3  # how far the colour of old cloth bleeds over its edge
-_LOWER_SHARE: Final = 0.25
+_TOPS: Final = (GarmentCategory.TOP, GarmentCategory.SHIRT)
+_LEGS: Final = (GarmentCategory.SKIRT, GarmentCategory.TROUSERS, GarmentCategory.OVERALL)
 _GRAIN: Final = 1.6
 
 
@@ -29,12 +30,14 @@ class Removal:
     Attributes:
         old: The clothes that the garment replaces.
         need: Those of them that it leaves uncovered.
+        background: Where the background shows that they hid.
         neck: Neck, throat and shoulders: in front of the inside of a collar.
         arms, arm_colours: Arms that were covered and now are bare: alpha and colours of the whole picture.
     """
 
     old: Mask
     need: Mask
+    background: Mask
     neck: Mask
     arms: Mapping[Side, Mask]
     arm_colours: Mapping[Side, Colours]
@@ -56,55 +59,52 @@ def uncover(
     old = _replaced(wearer, category)
     fringe = cv2.dilate(old, np.ones((2 * _FRINGE_PX + 1,) * 2, np.uint8))
     keep = np.maximum(head, np.clip(wearer.skin * 1.5, 0, 1))
-    if category in (GarmentCategory.SKIRT, GarmentCategory.TROUSERS, GarmentCategory.OVERALL):
+    if category in _LEGS:
         keep = np.maximum(keep, wearer.upper)
     elif category is not GarmentCategory.DRESS:
         keep = np.maximum(keep, wearer.lower * (1 - old))
     need = np.clip(fringe - keep, 0, 1) * (1 - covered)
     neck = _neck(wearer)
     if need.max(initial=0) < 0.05:
-        return Removal(old=old, need=need, neck=neck, arms={}, arm_colours={})
+        nothing = np.zeros(need.shape, np.float32)
+        return Removal(old=old, need=need, background=nothing, neck=neck, arms={}, arm_colours={})
 
     picture = wearer.rgb.astype(np.float32)
     colour = infill.skin_colour(picture, wearer.skin)
-    zones = _Zones(wearer, category, need, old, covered)
-    body = zones.legs | zones.below_hem | (zones.neck & (neck > 0.5))
-    background = (need > 0.02) & ~zones.below_hem
-    if background.any():
-        known = cv2.dilate(wearer.person, np.ones((9, 9), np.uint8)) < 0.05
+    below = _below_hem(wearer, need, old) if category in _TOPS else np.zeros(need.shape, bool)
+    gone = (need > 0.02) & ~below
+    background = np.zeros(need.shape, np.float32)
+    if gone.any():
+        known = cv2.dilate(wearer.matte, np.ones((9, 9), np.uint8)) < 0.05
         if known.any():
-            filled = infill.mirrored_fill(picture, known, background)
-            canvas.lay(filled, np.clip(need * 1.6, 0, 1) * background)
-    del body
-    if zones.below_hem.any():
+            background = np.clip(need * 1.6, 0, 1) * gone
+            canvas.lay(infill.mirrored_fill(picture, known, gone), background)
+    if below.any():
         known = (cv2.erode(wearer.lower, np.ones((5, 5), np.uint8)) > 0.9) & (need < 0.02) & (covered < 0.02)
         if known.sum() > 100:
-            filled = infill.mirrored_fill(picture, known, zones.below_hem)
-            soft = cv2.GaussianBlur(zones.below_hem.astype(np.float32), (0, 0), 1.0)
-            canvas.lay(filled, soft * zones.below_hem)
-    _skin_at_neck(canvas, wearer, need * neck, colour, picture, generator)
-    if category in (GarmentCategory.DRESS, GarmentCategory.SKIRT, GarmentCategory.TROUSERS, GarmentCategory.OVERALL):
+            soft = cv2.GaussianBlur(below.astype(np.float32), (0, 0), 1.0)
+            canvas.lay(infill.mirrored_fill(picture, known, below), soft * below)
+    bare = need * neck
+    _skin_at_neck(canvas, wearer, bare, colour, picture, generator)
+    if category in _LEGS or category is GarmentCategory.DRESS:
         for side in Side:
-            _bare_leg(canvas, wearer, side, need, colour, generator)
+            bare = np.maximum(bare, _bare_leg(canvas, wearer, side, need, colour, generator))
     arms, arm_colours = {}, {}
-    if category not in (
-        GarmentCategory.SKIRT,
-        GarmentCategory.TROUSERS,
-        GarmentCategory.OVERALL,
-        GarmentCategory.JACKET,
-    ):
+    if category not in (*_LEGS, GarmentCategory.JACKET):
         for side in Side:
             found = _bare_arm(wearer, side, old, need, colour, generator)
             if found is not None:
                 arms[side], arm_colours[side] = found
-    return Removal(old=old, need=need, neck=neck, arms=arms, arm_colours=arm_colours)
+                bare = np.maximum(bare, found[0])
+    background = np.asarray(background * (1 - bare), np.float32)
+    return Removal(old=old, need=need, background=background, neck=neck, arms=arms, arm_colours=arm_colours)
 
 
 def _replaced(wearer: Wearer, category: GarmentCategory) -> Mask:
     """The clothes that a garment of the category takes the place of."""
     if category is GarmentCategory.DRESS:
         return wearer.clothes
-    if category in (GarmentCategory.SKIRT, GarmentCategory.TROUSERS, GarmentCategory.OVERALL):
+    if category in _LEGS:
         return wearer.lower
     if category is GarmentCategory.JACKET:
         zone = np.zeros(wearer.person.shape, np.uint8)
@@ -115,34 +115,22 @@ def _replaced(wearer: Wearer, category: GarmentCategory) -> Mask:
     return wearer.upper
 
 
-class _Zones:
-    """Which fill goes where."""
-
-    def __init__(self, wearer: Wearer, category: GarmentCategory, need: Mask, old: Mask, covered: Mask) -> None:
-        shape = wearer.person.shape
-        self.legs = np.zeros(shape, bool)
-        self.neck = need > 0.02
-        self.below_hem = np.zeros(shape, bool)
-        if category in (GarmentCategory.TOP, GarmentCategory.SHIRT) and wearer.lower.max() > 0.5:
-            self.below_hem = _below_hem(wearer, need)
-
-
-def _below_hem(wearer: Wearer, need: Mask) -> NDArray[np.bool_]:
-    """The old top's lower end, over the garment below it."""
+def _below_hem(wearer: Wearer, need: Mask, old: Mask) -> NDArray[np.bool_]:
+    """The old top's lower end, over the garment below it: within that garment's width, under the new hem."""
     figure = wearer.figure
+    zone = np.zeros(need.shape, bool)
     lower = wearer.lower > 0.5
-    rows = np.nonzero(lower.any(1))[0]
+    rows = np.nonzero(lower.sum(1) > 0.3 * figure.span)[0]
     if not len(rows):
-        return np.zeros(need.shape, bool)
+        return zone
     top = rows[0]
-    reference = lower[min(top + int(0.25 * figure.span), len(lower) - 1)]
+    reference = lower[min(top + int(0.2 * figure.span), len(lower) - 1)]
     columns = np.nonzero(reference)[0]
     if not len(columns):
-        return np.zeros(need.shape, bool)
-    zone = np.zeros(need.shape, bool)
-    waist = figure.place(np.array([[0.0, 0.75 * figure.torso_length]], np.float32))[0, 1]
+        return zone
+    waist = max(0.0, float(figure.place(np.array([[0.0, 0.7 * figure.torso_length]], np.float32))[0, 1]))
     zone[int(waist) : top + int(0.3 * figure.span), columns[0] : columns[-1] + 1] = True
-    return zone & (need > 0.02)
+    return zone & (need > 0.02) & (old > 0.02)
 
 
 def _neck(wearer: Wearer) -> Mask:
@@ -193,13 +181,18 @@ def _skin_at_neck(
 
 def _bare_leg(
     canvas: Canvas, wearer: Wearer, side: Side, need: Mask, colour: Colours, generator: np.random.Generator
-) -> None:
+) -> Mask:
+    """A leg under old trousers; where it was drawn."""
     limb = wearer.figure.legs[side]
-    box, colours, alpha = infill.shaded_limb(limb, side, 0.0, 1.04, colour * 0.97, need.shape)
+    knee = float(np.linalg.norm(limb.joints[1] - limb.joints[0])) / max(limb.length, 1.0)
+    box, colours, alpha = infill.shaded_limb(limb, side, 0.0, 1.12, colour * 0.97, need.shape, bend=knee)
+    drawn = np.zeros(need.shape, np.float32)
     if box.is_empty:
-        return
+        return drawn
     alpha = alpha * np.clip(need[box.slices] * 1.6, 0, 1)
     canvas.lay(infill.add_grain(colours, alpha, _GRAIN, generator), alpha, box)
+    drawn[box.slices] = alpha
+    return drawn
 
 
 def _bare_arm(

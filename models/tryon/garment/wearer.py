@@ -9,16 +9,16 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from models.perception.body import BodyAnalysis
 from models.perception.face import FaceLandmarks
 from models.perception.pose import BodyPose
-from models.tryon.garment.figure import Figure, Limb, Side
+from models.tryon.garment.figure import Figure, Limb, Side, measure
 from models.tryon.garment.warp import Mask, Points
 
 _FACE_OVAL: Final = (
     10, 338, 297, 332, 284, 251, 389, 356, 454, 323, 361, 288, 397, 365, 379, 378, 400, 377, 152, 148, 176, 149, 150,
     136, 172, 58, 132, 93, 234, 127, 162, 21, 54, 103, 67, 109,
 )  # fmt: skip
-_HAND: Final = 0.16  # of the span: half a hand
 _ARM: Final = 0.17
 
 
@@ -29,16 +29,25 @@ class Wearer:
     Attributes:
         rgb: uint8, upright.
         person: Matte of this person alone.
+        matte: Of everybody in the picture.
         hair, skin: Of this person.
+        face_skin, hands: Parts of ``skin``.
         upper, lower: Their clothes above and below the waist; a dress is both.
+        shoes: Whatever covers the feet.
+        is_one_piece: Whether upper and lower clothes are one cloth.
     """
 
     rgb: NDArray[np.uint8]
     person: Mask
+    matte: Mask
     hair: Mask
     skin: Mask
+    face_skin: Mask
+    hands: Mapping[Side, Mask]
     upper: Mask
     lower: Mask
+    shoes: Mask
+    is_one_piece: bool
     pose: BodyPose
     face: FaceLandmarks | None
     figure: Figure
@@ -53,6 +62,29 @@ class Wearer:
         if self.face is not None:
             return np.asarray(self.face.points[152, :2], np.float32)
         return np.asarray(self.figure.origin - self.figure.down * 0.45 * self.figure.span, np.float32)
+
+
+def wearer_of(analysis: BodyAnalysis) -> Wearer:
+    """The person of an analysis, measured."""
+    person = analysis.person
+    skin, clothing = analysis.skin, analysis.clothing
+    hair = analysis.hair.mask if analysis.hair is not None else np.zeros_like(person)
+    return Wearer(
+        rgb=analysis.rgb,
+        person=person,
+        matte=analysis.matte,
+        hair=hair,
+        skin=skin.mask,
+        face_skin=skin.face,
+        hands={Side.LEFT: skin.left_hand, Side.RIGHT: skin.right_hand},
+        upper=clothing.upper,
+        lower=clothing.lower,
+        shoes=clothing.shoes,
+        is_one_piece=clothing.is_one_piece,
+        pose=analysis.pose,
+        face=analysis.face,
+        figure=measure(analysis.pose, person),
+    )
 
 
 def head_mask(wearer: Wearer) -> Mask:
@@ -71,13 +103,13 @@ def head_mask(wearer: Wearer) -> Mask:
     height, columns = wearer.person.shape
     y, x = np.mgrid[0:height, 0:columns].astype(np.float32)
     above = np.clip((wearer.chin[1] - 0.02 * width - y) / (0.04 * width) + 0.5, 0, 1)
-    near = np.clip((1.15 * width - np.hypot(x - centre[0], (y - centre[1]) * 0.8)) / (0.1 * width), 0, 1)
+    near = np.clip((0.95 * width - np.hypot((x - centre[0]) * 1.25, (y - centre[1]) * 0.8)) / (0.1 * width), 0, 1)
     around = wearer.person * above * near * (1 - wearer.upper)
     beard_zone = np.clip(
         (0.42 * width - np.hypot(x - wearer.chin[0], (y - wearer.chin[1]) * 1.15)) / (0.06 * width), 0, 1
     )
     beard = wearer.person * beard_zone * (1 - wearer.upper) * (1 - wearer.skin)
-    return np.asarray(np.maximum.reduce([head, face, around, beard]), np.float32)
+    return np.asarray(np.maximum.reduce([head, face, around, beard, wearer.face_skin]), np.float32)
 
 
 def capsule(shape: tuple[int, ...], path: Points, radius: float) -> NDArray[np.uint8]:
@@ -87,22 +119,6 @@ def capsule(shape: tuple[int, ...], path: Points, radius: float) -> NDArray[np.u
     drawn = np.zeros(shape[:2], np.uint8)
     cv2.polylines(drawn, [np.rint(path).astype(np.int32)], False, 1, thickness=max(1, round(2 * radius)))
     return drawn
-
-
-def hand_mask(wearer: Wearer, side: Side) -> Mask:
-    """The bare hand of one side: skin beyond the wrist."""
-    arm = wearer.figure.arms[side]
-    if arm.seen < 0.3:
-        return np.zeros(wearer.person.shape, np.float32)
-    span = wearer.figure.span
-    wrist, tip = arm.joints[2], arm.tip
-    reach = tip - wrist
-    reach = reach / max(float(np.linalg.norm(reach)), 1e-6)
-    back = arm.joints[1] - wrist
-    back = back / max(float(np.linalg.norm(back)), 1e-6)
-    path = np.stack([wrist + back * 0.02 * span, wrist, tip + reach * 0.16 * span])
-    zone = capsule(wearer.person.shape, path, _HAND * span).astype(np.float32)
-    return zone * wearer.skin
 
 
 def arm_mask(wearer: Wearer, arm: Limb) -> Mask:

@@ -1,0 +1,161 @@
+"""Refuses rather than tears: whether a pose can wear a garment, and whether the warp that was found is sound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from models.perception.pose import BodyPoint, BodyPose
+from models.tryon.garment.dress import Dressed, Layer
+from models.tryon.garment.figure import Side
+from models.tryon.garment.warp import Mask
+from services.domain.errors import ContentRejected
+from services.domain.product import GarmentCategory
+
+_SEEN: Final = 0.5
+_LEAST_SPAN_PX: Final = 40
+_LEAST_TURN: Final = 0.34  # shoulder joints over torso: below it the body is seen from the side
+_MOST_LEAN: Final = 0.75  # across over down: a body that lies or bends over
+_SHORT_THIGH: Final = 0.55  # of the span: a thigh that points at the camera, of somebody who sits
+_MOST_FOLDED: Final = 0.004  # of the trunk's pixels
+_MOST_ANISOTROPY: Final = 1.9  # of the trunk, 95th percentile
+_MOST_FOLDED_STRIP: Final = 0.2  # of a sleeve's or a leg's pixels: a bent elbow folds some
+_LEAST_COVERED: Final = 0.97
+_ON_LEGS: Final = (GarmentCategory.SKIRT, GarmentCategory.TROUSERS, GarmentCategory.OVERALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WarpQuality:
+    """How sound a dressed picture is.
+
+    Attributes:
+        folded: Share of the trunk's pixels at which the map turns over.
+        anisotropy: 95th percentile over the trunk of how much more a print is stretched one way than the other.
+        strips_folded: The largest share of turned pixels of any sleeve or leg.
+        covered: Share of the old clothes that is gone: under the garment, or filled.
+    """
+
+    folded: float
+    anisotropy: float
+    strips_folded: float
+    covered: float
+
+
+def require_pose(
+    pose: BodyPose | None, category: GarmentCategory, shape: tuple[int, ...], *, param: str = "model"
+) -> BodyPose:
+    """The pose, if a garment of the category can be fitted to it.
+
+    Raises:
+        ContentRejected: ``pose_not_usable``; the message says what is in the way.
+    """
+    if pose is None:
+        raise _refused("no body was found below the face", param)
+    height, width = shape[:2]
+    left, right = pose.at(BodyPoint.LEFT_SHOULDER), pose.at(BodyPoint.RIGHT_SHOULDER)
+    if pose.faces_away:
+        raise _refused("the person is seen from the back", param)
+    if not pose.sees(BodyPoint.LEFT_SHOULDER, BodyPoint.RIGHT_SHOULDER, at_least=_SEEN):
+        raise _refused("the shoulders are not both seen", param)
+    if max(left[1], right[1]) > 0.97 * height or min(right[0], left[0]) < -0.15 * width or left[0] > 1.15 * width:
+        raise _refused("the shoulders are outside the picture", param)
+    span = pose.shoulder_width
+    if span < _LEAST_SPAN_PX:
+        raise _refused(f"the shoulders are only {span:.0f} pixels apart, at least {_LEAST_SPAN_PX} are needed", param)
+    across = (left - right) / span
+    if abs(across[1]) > 0.5:
+        raise _refused("the person lies or leans far to one side", param)
+    hips = (pose.at(BodyPoint.LEFT_HIP) + pose.at(BodyPoint.RIGHT_HIP)) / 2
+    hips_seen = pose.sees(BodyPoint.LEFT_HIP, BodyPoint.RIGHT_HIP, at_least=_SEEN) and 0 <= hips[1] < height
+    torso = hips - (left + right) / 2
+    if hips_seen:
+        _require_upright(torso, span, param)
+    if _arms_crossed(pose, (left + right) / 2, across, span):
+        raise _refused("the arms are crossed before the body", param)
+    if category in _ON_LEGS:
+        _require_legs(pose, hips_seen, span, height, param)
+    return pose
+
+
+def _require_upright(torso: Mask, span: float, param: str) -> None:
+    if torso[1] <= 0 or abs(torso[0]) > _MOST_LEAN * torso[1]:
+        raise _refused("the person lies or bends over", param)
+    if span < _LEAST_TURN * float(np.hypot(*torso)):
+        raise _refused("the person is seen from the side", param)
+
+
+def _require_legs(pose: BodyPose, hips_seen: bool, span: float, height: int, param: str) -> None:
+    if not hips_seen:
+        raise _refused("the hips are not in the picture, and this garment hangs from them", param)
+    for side in Side:
+        hip, knee = pose.at(BodyPoint[f"{side.name}_HIP"]), pose.at(BodyPoint[f"{side.name}_KNEE"])
+        if knee[1] < height and (knee[1] - hip[1]) < _SHORT_THIGH * span:
+            raise _refused("the person sits or kneels", param)
+
+
+def _arms_crossed(pose: BodyPose, middle: Mask, across: Mask, span: float) -> bool:
+    """Both wrists on the other side of the body, before the trunk."""
+    places = []
+    for side, sign in ((Side.LEFT, 1.0), (Side.RIGHT, -1.0)):
+        wrist = BodyPoint[f"{side.name}_WRIST"]
+        if pose.visibility[wrist] < _SEEN:
+            return False
+        offset = pose.at(wrist) - middle
+        places.append((sign * float(offset @ across) / span, float(offset[1]) / span))
+    return all(aside < 0.02 and 0 < below < 1.3 for aside, below in places)
+
+
+def quality_of(dressed: Dressed) -> WarpQuality:
+    """What the maps did to the garment, and what is left of the old clothes."""
+    trunk = next((layer for layer in dressed.layers if layer.name == "trunk"), None)
+    folded, anisotropy = _stretch(trunk) if trunk is not None else (0.0, 1.0)
+    strips = [_stretch(layer)[0] for layer in dressed.layers if layer.name != "trunk"]
+    old = dressed.removal.old > 0.6
+    changed = dressed.canvas.changed > 0.3
+    covered = float((changed & old).sum()) / max(float(old.sum()), 1.0) if old.any() else 1.0
+    return WarpQuality(folded=folded, anisotropy=anisotropy, strips_folded=max(strips, default=0.0), covered=covered)
+
+
+def _stretch(layer: Layer) -> tuple[float, float]:
+    """Share of turned-over pixels, and the 95th percentile of the ratio of the map's singular values."""
+    step = 4
+    x, y, alpha = layer.map.x[::step, ::step], layer.map.y[::step, ::step], layer.alpha[::step, ::step]
+    if min(x.shape) < 3:
+        return 0.0, 1.0
+    a, b = np.diff(x, axis=1)[:-1] / step, np.diff(x, axis=0)[:, :-1] / step
+    c, d = np.diff(y, axis=1)[:-1] / step, np.diff(y, axis=0)[:, :-1] / step
+    # Where a strip ends, the map jumps to far outside.
+    inside = (alpha[:-1, :-1] > 0.5) & (np.maximum.reduce([abs(a), abs(b), abs(c), abs(d)]) < 50)
+    if inside.sum() < 20:
+        return 0.0, 1.0
+    determinant = a * d - b * c
+    turned = determinant[inside]
+    sign = 1.0 if np.median(turned) > 0 else -1.0
+    frobenius = a**2 + b**2 + c**2 + d**2
+    root = np.sqrt(np.maximum(frobenius**2 - 4 * determinant**2, 0))
+    ratio = np.sqrt((frobenius + root) / np.maximum(frobenius - root, 1e-9))
+    return float((sign * turned <= 0).mean()), float(np.percentile(ratio[inside], 95))
+
+
+def require_quality(quality: WarpQuality, *, param: str = "model") -> None:
+    """Raises when the picture would look torn.
+
+    Raises:
+        ContentRejected: ``pose_not_usable``.
+    """
+    if quality.folded > _MOST_FOLDED:
+        raise _refused("the garment would fold over itself on this body", param)
+    if quality.anisotropy > _MOST_ANISOTROPY:
+        raise _refused("the garment would have to be stretched too far", param)
+    if quality.strips_folded > _MOST_FOLDED_STRIP:
+        raise _refused("a sleeve or a leg would fold over itself", param)
+
+
+def _refused(reason: str, param: str) -> ContentRejected:
+    return ContentRejected(
+        f"The garment cannot be fitted: {reason}. Use a picture of somebody who stands facing the camera.",
+        code="pose_not_usable",
+        param=param,
+    )
