@@ -31,7 +31,7 @@ router: Final = new_router()
 @router.post(
     "/v1/estimates",
     summary="Estimate a creation",
-    description="What it uses and costs by the operator's prices, of a video how long it will be, and how sure that is. "
+    description="What it uses and costs by the operator's prices, of a video how long it is, and how sure that is. "
     "The same rules refuse it as would refuse the creation; nothing is made, stored or charged.",
     operation_id="createEstimate",
     openapi_extensions=needs(Scope.CREATE),
