@@ -26,7 +26,7 @@ from models.perception.skin_model import skin_colors
 Picture = NDArray[np.uint8]
 Mask = NDArray[np.float32]
 
-_SIDE_PX: Final = 448
+_SIDE_PX: Final = 416
 _MARGIN: Final = 0.02
 _FLOOR: Final = (4.0, 2.0, 2.0, 1.0)
 _RARE: Final = -16.0  # log likelihood of a colour that a class does not know
@@ -135,39 +135,33 @@ class _Scene:
         self.is_one_cloth = False
 
     def solved(self) -> NDArray[np.float32]:
-        """How much of each pixel is of each class, float32 (h, w, 5), adding up to 1."""
+        """How much of each pixel is of each class, float32 (5, h, w), adding up to 1."""
         flat = self.features.reshape(-1, self.features.shape[-1])
-        guide = np.divide(self.rgb, 255, dtype=np.float32)
-        prior = np.log(self._prior()).reshape(-1, len(_Class))
+        radius, epsilon = _SMOOTHING
+        guide = edges.EdgeGuide(np.divide(self.rgb, 255, dtype=np.float32), radius=radius, epsilon=epsilon)
+        prior = np.log(self._prior()).reshape(len(_Class), -1)
         self._seed()
         bare = self.skin.model
-        radius, epsilon = _SMOOTHING
-        shape = (*self.person.shape, len(_Class))
+        shape = (len(_Class), *self.person.shape)
         soft = np.zeros(shape, np.float32)
         for last in (False, True):
-            evidence = np.full((len(flat), len(_Class)), _RARE, np.float32)
-            evidence[:, _Class.SKIN] = np.logaddexp(bare.log_likelihood(flat), _RARE - 1.5)
-            evidence[:, _Class.OTHER] = _OTHER
+            evidence = np.full((len(_Class), len(flat)), _RARE, np.float32)
+            evidence[_Class.SKIN] = np.logaddexp(bare.log_likelihood(flat), _RARE - 1.5)
+            evidence[_Class.OTHER] = _OTHER
             for kind, model in self.models.items():
-                evidence[:, kind] = np.logaddexp(model.log_likelihood(flat), _RARE)
-            evidence = np.maximum(evidence - evidence.max(1, keepdims=True), -_ODDS)
+                evidence[kind] = np.logaddexp(model.log_likelihood(flat), _RARE)
+            evidence = np.maximum(evidence - evidence.max(0), -_ODDS)
             odds = (prior + evidence).reshape(shape)
-            odds = np.maximum(odds - odds.max(-1, keepdims=True), -8).astype(np.float32)
-            smooth = np.stack(
-                [
-                    edges.fit(guide, np.ascontiguousarray(odds[..., kind]), radius=radius, epsilon=epsilon).at(self.rgb)
-                    for kind in _Class
-                ],
-                -1,
-            )
-            power = np.exp(smooth - smooth.max(-1, keepdims=True))
-            soft = np.asarray(power / power.sum(-1, keepdims=True), np.float32)
+            odds = np.maximum(odds - odds.max(0), -8).astype(np.float32)
+            smooth = np.stack([guide.fit(layer).at(self.rgb) for layer in odds])
+            power = np.exp(smooth - smooth.max(0))
+            soft = np.asarray(power / power.sum(0), np.float32)
             if not last:
                 bare = self._learn(soft)
         return soft
 
     def _prior(self) -> Mask:
-        """How likely each class is at each place, float32 (h, w, 5)."""
+        """How likely each class is at each place, float32 (5, h, w)."""
         body, frame = self.body, self.face
         along, arms, hands, feet = body.along, body.arms, body.hands, body.feet
         beside = arms * ~body.torso
@@ -182,12 +176,12 @@ class _Scene:
         lower = (lower * (1 - beside) + 0.02 * beside) * (1 - 0.9 * hands) * (1 - self.head) * (1 - 0.6 * feet)
         shoes = 0.85 * feet + 0.002
         other = 0.01 + 0.3 * self.head
-        prior = np.stack([skin, upper, lower, shoes, other], -1)
-        prior[frame.oval] = (1, 0.001, 0.001, 0.001, 0.02)
-        prior[..., : _Class.OTHER] *= (1 - np.clip(1.2 * self.hair, 0, 1))[..., None]
-        prior[..., _Class.OTHER] += 4 * self.hair
+        prior = np.stack([skin, upper, lower, shoes, other])
+        prior[:, frame.oval] = np.array([[1, 0.001, 0.001, 0.001, 0.02]]).T
+        prior[: _Class.OTHER] *= 1 - np.clip(1.2 * self.hair, 0, 1)
+        prior[_Class.OTHER] += 4 * self.hair
         prior = np.maximum(prior, 1e-4)
-        return np.asarray(prior / prior.sum(-1, keepdims=True), np.float32)
+        return np.asarray(prior / prior.sum(0), np.float32)
 
     def _seed(self) -> None:
         """First colour models: the chest, the thighs and the feet."""
@@ -222,12 +216,12 @@ class _Scene:
         sure = self.person > 0.8
         skin_like = self.skin.model.log_likelihood(self.features[sure]) > _SKIN_LIKE
         for kind, count in ((_Class.UPPER, 6), (_Class.LOWER, 5)):
-            found = soft[..., kind][sure] > 0.7
+            found = soft[kind][sure] > 0.7
             if kind is _Class.LOWER and (found & ~skin_like).sum() > 0.3 * found.sum():
                 found &= ~skin_like
             if found.sum() > 100:
                 self.models[kind] = ColorModel(self.features[sure][found], count, _FLOOR)
-        bare = sure & (soft[..., _Class.SKIN] > 0.7)
+        bare = sure & (soft[_Class.SKIN] > 0.7)
         if bare.sum() < 200:
             return self.skin.model
         return _Either(self.skin.model, ColorModel(self.features[bare], 5, _FLOOR))
@@ -265,6 +259,8 @@ class _Masks:
         if hair is not None:
             room = room * (1 - np.asarray(window.cut(hair), np.float32))
         self._room = room
+        radius, epsilon = _EDGE
+        self._guide = edges.EdgeGuide(np.divide(scene.rgb, 255, dtype=np.float32), radius=radius, epsilon=epsilon)
 
     def both(self, pose: BodyPose) -> tuple[SkinMask, ClothingMask]:
         scene, body = self._scene, self._scene.body
@@ -275,7 +271,7 @@ class _Masks:
         if lower.sum() < 0.02 * body.torso_length * body.shoulder_width / self._window.scale**2:
             lower = np.zeros_like(lower)
         sure = scene.person > 0.5
-        decided = float(self._soft.max(-1)[sure].mean()) if sure.any() else 0.0
+        decided = float(self._soft.max(0)[sure].mean()) if sure.any() else 0.0
         confidence = float(np.clip((decided - 0.5) / 0.45, 0, 1)) * pose.confidence
         head = scene.head * (scene.face.outside < 0.25) * (1 - scene.throat)
         arms = (body.left.whole * (1 - head), body.right.whole * (1 - head))
@@ -309,8 +305,8 @@ class _Masks:
         """Whether the lower cloth spans both legs, or bare legs come out of it: no trousers do."""
         scene = self._scene
         shins = (scene.body.legs > 0.7) & (scene.body.along > 1.75) & (scene.person > 0.7) & (scene.body.feet < 0.2)
-        bare = shins.sum() > 50 and float((self._soft[..., _Class.SKIN][shins] > 0.5).mean()) > 0.4
-        cloth = (self._soft[..., [_Class.UPPER, _Class.LOWER]].sum(-1) > 0.5) & (scene.person > 0.5)
+        bare = shins.sum() > 50 and float((self._soft[_Class.SKIN][shins] > 0.5).mean()) > 0.4
+        cloth = (self._soft[[_Class.UPPER, _Class.LOWER]].sum(0) > 0.5) & (scene.person > 0.5)
         knees = cloth & (scene.body.along > 1.6) & (scene.body.along < 2.1) & (scene.body.arms < 0.3)
         spans = knees.sum() > 50 and float((scene.body.legs[knees] < 0.2).mean()) > 0.15
         return bool(bare or spans)
@@ -327,10 +323,7 @@ class _Masks:
         return float(np.median(is_lower[:, columns].argmax(0))) + self._window.top
 
     def _fine(self, kind: _Class) -> Mask:
-        radius, epsilon = _EDGE
-        guide = np.divide(self._scene.rgb, 255, dtype=np.float32)
-        soft = np.ascontiguousarray(self._soft[..., kind])
-        return rise(edges.fit(guide, soft, radius=radius, epsilon=epsilon).at(self._part), 0.1, 0.9)
+        return rise(self._guide.fit(self._soft[kind]).at(self._part), 0.1, 0.9)
 
     def _up(self, small: Mask) -> Mask:
         import cv2

@@ -124,8 +124,8 @@ class _Scene:
     def solved(self, hair: ColorModel, seeds: NDArray[np.bool_]) -> Mask:
         """How much of each pixel is hair, float32 (h, w)."""
         flat = self.features.reshape(-1, self.features.shape[-1])
-        guide = np.divide(self.rgb, 255, dtype=np.float32)
         radius, epsilon = _SMOOTHING
+        guide = edges.EdgeGuide(np.divide(self.rgb, 255, dtype=np.float32), radius=radius, epsilon=epsilon)
         near = (self.person < 0.05) & (self.frame.outside < 2.5)
         background = ColorModel(self.features[near], 5, _BACKGROUND_FLOOR) if near.sum() > 200 else None
         torso = (self.person > 0.9) & (self.frame.down > self.frame.chin + 0.55)
@@ -148,7 +148,7 @@ class _Scene:
             belief = np.clip(prior * np.sqrt(np.clip(self.person, 0, 1)), 1e-4, 0.97)
             evidence = np.clip(hair.log_likelihood(flat) - rivals, -_ODDS, _ODDS).reshape(prior.shape)
             odds = np.clip(np.log(belief / (1 - belief)) + evidence - 6 * self.neck, -8, 8)
-            smooth = edges.fit(guide, odds.astype(np.float32), radius=radius, epsilon=epsilon).at(self.rgb)
+            smooth = guide.fit(odds.astype(np.float32)).at(self.rgb)
             soft = self._hanging_together(np.asarray(1 / (1 + np.exp(-smooth)), np.float32), seeds)
         assert soft is not None
         return soft
