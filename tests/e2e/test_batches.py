@@ -161,7 +161,7 @@ def test_team_runs_a_table_gets_films_and_is_told_the_bad_row(folder: Path, serv
             assert film.streams.video[0].codec_context.width == 128
         assert "-->" in (results / f"{name}.srt").read_text()
     with (results / "results.csv").open(encoding="utf-8-sig", newline="") as file:
-        rows = list(csv.DictReader(file))
+        rows = list(csv.DictReader(file, delimiter=";"))
     assert [(row["id"], row["state"], row["video"]) for row in rows] == [
         ("Müller 1/2", "succeeded", "Müller_1_2.mp4"),
         ("bad", "invalid", ""),
