@@ -20,6 +20,7 @@ from typing import IO, Final
 
 from starlette.types import ASGIApp
 
+from models.serving.tasks import SERVED
 from models.serving.worker import Worker, WorkerState
 from services.adapters.local.clock import SystemClock
 from services.bootstrap import Services, bootstrap
@@ -65,7 +66,7 @@ class LocalSystem:
         *,
         host: str = "127.0.0.1",
         port: int = 0,
-        engines: Sequence[EngineKind] = (EngineKind.VIDEO,),
+        engines: Sequence[EngineKind] = SERVED,
         with_workers: bool = True,
         quiet: bool = False,
     ) -> None:

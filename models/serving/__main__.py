@@ -27,7 +27,7 @@ from models.serving.engine import InferenceEngine
 from models.serving.events import HttpEventSink, NoEvents
 from models.serving.server import run_server
 from models.serving.stores import stores_of
-from models.serving.tasks import task_for
+from models.serving.tasks import SERVED, task_for
 from services.adapters import tracing
 from services.adapters.local.clock import SystemClock
 from services.domain.engine import EngineKind
@@ -74,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--work-queue", action="store_true", help="the container, fed by SPOKESMODEL_WORK_QUEUE_URL")
     parser.add_argument("--host", help="default: loopback; the container: every address")
     parser.add_argument("--port", type=int, default=8080, help="0 takes a free one; it is told on standard output")
-    parser.add_argument("--engines", type=_engines, default=(EngineKind.VIDEO,), help="comma-separated kinds")
+    parser.add_argument("--engines", type=_engines, default=SERVED, help="comma-separated kinds")
     parser.add_argument("--events-url", help="where progress is posted, with the token in ENGINE_EVENTS_TOKEN")
     parser.add_argument("--scratch-dir", type=Path, help="emptied at start; default: a temporary folder")
     parser.add_argument("--grace-s", type=float, default=25.0, help="how long a running attempt may outlive SIGTERM")

@@ -28,6 +28,7 @@ MEDIA_TYPES: Final[Mapping[str, str]] = {
     ".json": "application/json",
     ".txt": "text/plain; charset=utf-8",
     ".wav": "audio/wav",
+    ".zip": "application/zip",
 }
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Final, Protocol
 
 from models.serving.context import TaskContext, TaskResult
 from services.domain.engine import EngineKind
 from services.domain.errors import NotFound
 from services.settings import Settings
+
+
+# What an engine serves unless it is told otherwise: everything that clients can ask for.
+SERVED: Final = (EngineKind.VIDEO, EngineKind.WIG_PREVIEW, EngineKind.PRODUCT)
 
 
 class Task(Protocol):
@@ -37,6 +41,22 @@ def task_for(kind: EngineKind, settings: Settings) -> Task:
             from models.serving.tasks.video import VideoTask
 
             return VideoTask(settings)
+        case EngineKind.WIG_PREVIEW:
+            from models.serving.tasks.wig_preview import WigPreviewTask
+
+            return WigPreviewTask(settings)
+        case EngineKind.GARMENT_PREVIEW:
+            from models.serving.tasks.garment_preview import GarmentPreviewTask
+
+            return GarmentPreviewTask(settings)
+        case EngineKind.IMAGE:
+            from models.serving.tasks.image import ImageTask
+
+            return ImageTask(settings)
+        case EngineKind.PRODUCT:
+            from models.serving.tasks.product import ProductTask
+
+            return ProductTask(settings)
         case EngineKind.NOOP:
             from models.serving.tasks.noop import NoopTask
 

@@ -1,0 +1,85 @@
+"""A storyboard becomes previews of a wig on a head."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from models.serving.context import TaskContext, TaskResult
+from models.serving.signing import signer_of
+from models.serving.tasks.pictures import Fetched, about, load_pictures, make_pictures, read_storyboard
+from services.domain.errors import ContentRejected, InvalidRequest
+from services.domain.picture_storyboards import ProductShot, WigStoryboard
+from services.ports.signer import Signer
+from services.settings import Settings
+
+if TYPE_CHECKING:
+    from models.tryon.previews import Previews
+    from models.tryon.wig.asset import WigAsset
+
+
+class WigPreviewTask:
+    """Serves ``EngineKind.WIG_PREVIEW``."""
+
+    def __init__(self, settings: Settings, *, signer: Callable[[Settings], Signer] = signer_of) -> None:
+        """``signer``: makes the signer of one attempt."""
+        self._settings = settings
+        self._signer = signer
+
+    def load(self) -> None:
+        """Check weights and packages, and load the networks.
+
+        Raises:
+            Unavailable: ``weights_missing``, ``engine_not_installed``.
+        """
+
+        def parts() -> None:
+            from models.tryon.wig import ingest, preview  # noqa: F401
+
+        load_pictures(parts)
+
+    def run(self, context: TaskContext) -> TaskResult:
+        """Make the pictures of the storyboard at ``storyboard_key``."""
+        from models.tryon.wig.preview import WigInputs, make_wig_previews
+
+        storyboard = read_storyboard(WigStoryboard, context)
+        background = storyboard.background.key
+
+        def make(fetched: Fetched, on_progress: Callable[[str, float], None]) -> Previews:
+            model = fetched.model(storyboard.model)
+            plate = fetched.picture(background) if background else None
+            assets = [self._asset(shot, number, fetched) for number, shot in enumerate(storyboard.wig)]
+            context.check_canceled()
+            inputs = WigInputs(
+                storyboard=storyboard,
+                model=model,
+                assets=assets,
+                background=plate,
+                max_picture_pixels=self._settings.max_picture_pixels,
+                producer=self._settings.content_producer,
+            )
+            return make_wig_previews(
+                inputs, out_dir=context.folder, on_progress=on_progress, check_canceled=context.check_canceled
+            )
+
+        return make_pictures(
+            context, make, signer=self._signer(self._settings), timestamp_url=self._settings.timestamp_url
+        )
+
+    def _asset(self, shot: ProductShot, number: int, fetched: Fetched) -> WigAsset:
+        from models.tryon.wig.asset import WigAsset
+        from models.tryon.wig.ingest import ingest_wig
+
+        if shot.asset_key is not None:
+            return WigAsset.load(fetched.asset_folder(shot.asset_key, number))
+        photo = fetched.picture(shot.photo_key or "")
+        try:
+            return ingest_wig(
+                photo,
+                pins=shot.pins,
+                view=shot.view,
+                max_pixels=self._settings.max_picture_pixels,
+                name="the photo of the wig",
+            )
+        except (ContentRejected, InvalidRequest) as error:
+            raise about(error, "wig") from error
