@@ -9,7 +9,6 @@ from services.domain.engine import EngineKind
 from services.domain.errors import NotFound
 from services.settings import Settings
 
-
 # What an engine serves unless it is told otherwise: everything that clients can ask for.
 SERVED: Final = (EngineKind.VIDEO, EngineKind.WIG_PREVIEW, EngineKind.PRODUCT)
 
