@@ -8,7 +8,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from models.talking_head.mesh.topology import FACE_OVAL
+from models.talking_head.mesh.topology import (
+    FACE_OVAL,
+    LEFT_EYE_LOWER,
+    LEFT_EYE_UPPER,
+    RIGHT_EYE_LOWER,
+    RIGHT_EYE_UPPER,
+)
 from models.tryon.wig.filling import grain_of, push_pull, with_grain
 
 Picture = NDArray[np.uint8]
@@ -21,6 +27,12 @@ _SCALP_SHARE: Final = 0.6  # of the forehead's median colour in the scalp
 _SCALP_SHADE: Final = 0.2  # darker towards the skull's edge
 _HALO: Final = 0.05  # face widths round hair and person that hold mixed colours
 _SKIN_PLACES: Final = (151, 9, 108, 337, 69, 299, 50, 280, 205, 425, 195, 5, 101, 330)
+_BROWS_AND_EYES: Final = (
+    (70, 63, 105, 66, 107, 55, 65, 52, 53, 46),
+    (300, 293, 334, 296, 336, 285, 295, 282, 283, 276),
+    RIGHT_EYE_UPPER + RIGHT_EYE_LOWER,
+    LEFT_EYE_UPPER + LEFT_EYE_LOWER,
+)
 _NECK_WIDTH: Final = 0.36  # half, in face widths
 # The shoulder line of an average person seen from the front: sideways and down from the chin, in face widths.
 _SHOULDERS: Final = ((0.0, 0.50), (0.36, 0.42), (0.60, 0.56), (0.95, 0.72), (1.25, 0.95), (1.45, 1.50), (1.55, 2.60))
@@ -66,10 +78,9 @@ def take_hair_away(picture_rgb: Picture, points: Points, person_matte: Matte, ha
     generator = np.random.default_rng(0)
     head = _HeadFrame(points, picture_rgb.shape[:2])
     halo = max(2, round(_HALO * head.width))
-    near_hair = cv2.dilate(hair_alpha, _disc(halo)) > 0.08
     rgb = picture_rgb.astype(np.float32)
-
     skull, face = head.skull(), head.face()
+    near_hair = (cv2.dilate(hair_alpha, _disc(halo)) > 0.08) & ~(head.brows_and_eyes() & (hair_alpha < 0.5))
     body_visible = (person_matte > 0.6) & ~near_hair
     torso = _torso(head, body_visible, person_matte, near_hair)
     neck = head.neck() & ~torso
@@ -77,7 +88,8 @@ def take_hair_away(picture_rgb: Picture, points: Points, person_matte: Matte, ha
     near_hair |= _loose(head, near_hair, person_matte, inside, halo)
 
     known_behind = (cv2.dilate(person_matte, _disc(max(1, halo // 2))) < 0.06) & ~near_hair
-    plate = _filled(rgb, known_behind, picture_rgb, generator)
+    plate = push_pull(rgb, known_behind.astype(np.float32))
+    plate = with_grain(plate, grain_of(picture_rgb, known_behind), ~known_behind, generator)
     # Ears, cheeks, shoulders: what is person and not hair stays as it is.
     kept = np.clip(person_matte - hair_alpha, 0, 1)
     edge = np.asarray(cv2.GaussianBlur(inside.astype(np.float32), (0, 0), max(0.7, 0.012 * head.width)), np.float32)
@@ -86,7 +98,7 @@ def take_hair_away(picture_rgb: Picture, points: Points, person_matte: Matte, ha
     person_alpha = np.asarray(np.clip(np.maximum(person_alpha, ear_like), 0, 1), np.float32)
 
     skin = _skin(rgb, head, near_hair, face)
-    clothes = _clothes(rgb, head, body_visible & torso & ~face, torso & near_hair, plate)
+    clothes = _clothes(rgb, head, body_visible & torso & ~face, torso & near_hair, plate, skin)
     fill = np.where((torso & ~face & ~skull)[..., None], clothes, skin)
     fill = cv2.GaussianBlur(fill, (0, 0), max(0.6, 0.006 * head.width))
     mix = _soft(near_hair, halo)
@@ -150,6 +162,16 @@ class _HeadFrame:
         aside = np.abs(x) / self.width
         return np.asarray((aside > 0.42) & (aside < 0.72) & (np.abs(y + 0.02 * self.height) < 0.24 * self.height))
 
+    def brows_and_eyes(self) -> Mask:
+        """What must never be taken for hair."""
+        import cv2
+
+        mask = np.zeros((self.height_px, self.width_px), np.uint8)
+        for part in _BROWS_AND_EYES:
+            hull = cv2.convexHull(np.round(self.points[list(part), :2]).astype(np.int32))
+            cv2.fillConvexPoly(mask, hull, 1)
+        return cv2.dilate(mask, _disc(max(1, round(0.02 * self.width)))) > 0
+
     def below_chin(self) -> Matte:
         return self.from_point(self.chin)[1]
 
@@ -191,11 +213,11 @@ def _loose(head: _HeadFrame, near_hair: Mask, person_matte: Matte, inside: Mask,
     return np.asarray(around & suspected & above & ~inside & ~solid_ear)
 
 
-def _clothes(rgb: Matte, head: _HeadFrame, known: Mask, wanted: Mask, otherwise: Matte) -> Matte:
+def _clothes(rgb: Matte, head: _HeadFrame, known: Mask, wanted: Mask, otherwise: Matte, skin: Matte) -> Matte:
     """Clothes (and a bare chest) carried on under hair that lay over them, edges and weave included.
 
-    Each pixel takes its colour from the nearest one that is seen, rather along the row than along the column, because
-    a collar or a lapel is seen at the same height on the hair's other side; mirrored there, so that texture goes on.
+    Sources are looked for along the row rather than along the column: a collar or a lapel is seen at the same height
+    on the hair's other side. Beside the neck clothes alone are carried on, unless the shoulders are bare.
     """
     import cv2
 
@@ -203,22 +225,45 @@ def _clothes(rgb: Matte, head: _HeadFrame, known: Mask, wanted: Mask, otherwise:
         return otherwise
     safe = cv2.erode(known.astype(np.uint8), _disc(max(1, round(0.02 * head.width)))) > 0
     known = safe if safe.sum() >= 50 else known
-    height, width = known.shape
-    step = 2 if min(height, width) > 64 else 1
+    x, _ = head.from_point(head.chin)
+    beside = np.abs(x) > 0.42 * head.width
+    bare = np.abs(rgb - np.median(skin[known], axis=0)).max(2) < 55
+    filled = _carried_on(rgb, known, wanted, stretch=2)
+    dressed = known & ~bare
+    if (bare & known & beside).sum() > 0.4 * (known & beside).sum() or dressed.sum() < 50:
+        return filled
+    only = _carried_on(rgb, dressed, wanted & beside, stretch=2)
+    weight = np.clip((np.abs(x) / head.width - 0.40) / 0.06, 0, 1)[..., None]
+    return np.asarray(filled * (1 - weight) + np.where(beside[..., None], only, filled) * weight, np.float32)
+
+
+def _carried_on(rgb: Matte, known: Mask, wanted: Mask, *, stretch: int) -> Matte:
+    """``rgb`` with the wanted pixels taken from the nearest known ones, mirrored there, so that texture goes on.
+
+    Args:
+        stretch: How much nearer the row's pixels count than the column's.
+    """
+    import cv2
+
+    out = push_pull(rgb, known.astype(np.float32))
     rows, columns = np.nonzero(wanted)
-    stretched = cv2.resize((~known).astype(np.uint8), (width // step, height), interpolation=cv2.INTER_NEAREST)
-    _, labels = cv2.distanceTransformWithLabels(stretched, cv2.DIST_L2, cv2.DIST_MASK_5, labelType=cv2.DIST_LABEL_PIXEL)
-    known_rows, known_columns = np.nonzero(stretched == 0)
+    if not known.any() or not len(rows):
+        return out
+    height, width = known.shape
+    step = stretch if min(height, width) > 64 else 1
+    small = cv2.resize((~known).astype(np.uint8), (width // step, height), interpolation=cv2.INTER_NEAREST)
+    if small.all():
+        return out
+    _, labels = cv2.distanceTransformWithLabels(small, cv2.DIST_L2, cv2.DIST_MASK_5, labelType=cv2.DIST_LABEL_PIXEL)
+    known_rows, known_columns = np.nonzero(small == 0)
     place = np.zeros(int(labels.max()) + 1, np.int64)
     place[labels[known_rows, known_columns]] = np.arange(len(known_rows))
-    nearest = place[labels[rows, np.minimum(columns // step, stretched.shape[1] - 1)]]
+    nearest = place[labels[rows, np.minimum(columns // step, small.shape[1] - 1)]]
     to_row = np.clip(2 * known_rows[nearest] - rows, 0, height - 1)
     to_column = np.clip(2 * known_columns[nearest] * step - columns, 0, width - 1)
     good = known[to_row, to_column]
-    to_row = np.where(good, to_row, known_rows[nearest])
-    to_column = np.where(good, to_column, known_columns[nearest] * step)
-    out = push_pull(rgb, known.astype(np.float32))
-    out[rows, columns] = rgb[to_row, to_column]
+    carried = rgb[to_row, to_column]
+    out[rows, columns] = np.where(good[:, None], carried, out[rows, columns])
     return out
 
 
@@ -249,11 +294,6 @@ def _skin(rgb: Matte, head: _HeadFrame, near_hair: Mask, face: Mask) -> Matte:
     under_chin = head.below_chin()
     neck = 1 - 0.16 * np.clip((under_chin + 0.1 * head.width) / (0.15 * head.width), 0, 1)
     return np.asarray(mixed * np.minimum(shade, neck)[..., None], np.float32)
-
-
-def _filled(rgb: Matte, known: Mask, picture_rgb: Picture, generator: np.random.Generator) -> Matte:
-    filled = push_pull(rgb, known.astype(np.float32))
-    return with_grain(filled, grain_of(picture_rgb, known), ~known, generator)
 
 
 def _soft(mask: Mask, reach: int, *, outward: bool = False) -> Matte:

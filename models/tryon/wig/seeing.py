@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from models.perception.face import FaceBox
 from services.domain.errors import ContentRejected
 
 Picture = NDArray[np.uint8]
@@ -66,16 +67,40 @@ def see_head(picture_rgb: Picture, face: int | None, *, param: str = "model") ->
         mask if mask.shape == (height, width) else np.asarray(cv2.resize(mask, (width, height)), np.float32)
         for mask in (seen.person, seen.hair.mask)
     )
+    person = _sharpened(picture_rgb, person, points)
+    others = _others(picture_rgb.shape, [box for i, box in enumerate(seen.faces) if i != seen.face_index], seen.scale)
+    if others is not None:
+        ours = cv2.dilate(person, np.ones((max(3, int(0.1 * _width(points)) | 1),) * 2, np.uint8)) * ~others
+        person, hair = person * ~others, hair * np.clip(2 * ours, 0, 1)
     return SeenHead(
         points=np.asarray(points, np.float32),
-        person=_sharpened(picture_rgb, person, points),
-        hair=hair,
+        person=np.asarray(person, np.float32),
+        hair=np.asarray(hair, np.float32),
         confidence=seen.hair.confidence,
         is_bald=seen.hair.is_bald,
         num_faces=len(seen.faces),
         face_index=seen.face_index,
         yaw=seen.face.yaw,
     )
+
+
+def _others(shape: tuple[int, ...], faces: list[FaceBox], scale: float) -> NDArray[np.bool_] | None:
+    """Where the heads of other people are; None without any."""
+    import cv2
+
+    if not faces:
+        return None
+    mask = np.zeros(shape[:2], np.uint8)
+    for box in faces:
+        centre = ((box.left + box.width / 2) / scale, (box.top + 0.4 * box.height) / scale)
+        axes = (0.75 * box.width / scale, 0.85 * box.height / scale)
+        whole = (round(centre[0]), round(centre[1])), (round(axes[0]), round(axes[1]))
+        cv2.ellipse(mask, whole[0], whole[1], 0, 0, 360, 1, -1)
+    return mask > 0
+
+
+def _width(points: Points) -> float:
+    return float(np.linalg.norm(points[454, :2] - points[234, :2]))
 
 
 def find_head(picture_rgb: Picture) -> SeenHead | None:
