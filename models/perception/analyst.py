@@ -19,7 +19,7 @@ from models.perception.hair import HairMask, hair_mask
 from models.perception.head import head_view
 from models.perception.person import PersonSegmenter
 from models.perception.portrait import PortraitAnalysis
-from models.perception.pose import BodyPose, PoseFinder
+from models.perception.pose import BodyPoint, BodyPose, PoseFinder
 from models.perception.skin import SkinMask, no_skin
 from services.domain.errors import ContentRejected
 
@@ -29,6 +29,7 @@ Mask = NDArray[np.float32]
 WORKING_SIDE_PX: Final = 2560
 """Larger pictures are analysed at this long side: the masks of a 16-megapixel picture would take half a gigabyte."""
 
+_HIPS_SEEN: Final = 0.7  # visibility from which the pose's outline is that of a body, and not a guess from a close-up
 _GAP: Final = 0.2  # shoulder widths round a person's outline in which pixels are still theirs and not a neighbour's
 
 
@@ -59,8 +60,8 @@ class Analyst:
         index = choose_face(seen.faces, face, param=param)
         landmarks = self._faces.landmarks(seen.rgb, seen.faces[index])
         pose = self._poses.find(seen.rgb, seen.faces[index])
-        hair = self._hair(seen, landmarks, pose)
-        person = seen.matte if len(seen.faces) == 1 else _own(seen.matte, pose, seen.faces, index)
+        matte, person = self._mattes(seen, pose, index)
+        hair = self._hair(seen, matte, landmarks, pose)
         skin, clothing = _dressed(seen, person, pose, landmarks, hair)
         return PortraitAnalysis(
             rgb=seen.rgb,
@@ -68,7 +69,7 @@ class Analyst:
             faces=tuple(seen.faces),
             face_index=index,
             face=landmarks,
-            matte=_rounded(seen.matte),
+            matte=_rounded(matte),
             person=_rounded(person),
             person_confidence=_decided(person),
             hair=hair,
@@ -108,9 +109,8 @@ class Analyst:
                 param=param,
             )
         landmarks = None if index is None else self._faces.landmarks(seen.rgb, seen.faces[index])
-        hair = self._hair(seen, landmarks, pose) if with_hair and landmarks is not None else None
-        others = len(seen.faces) - (index is not None)
-        person = _own(seen.matte, pose, seen.faces, index) if others else seen.matte
+        matte, person = self._mattes(seen, pose, index)
+        hair = self._hair(seen, matte, landmarks, pose) if with_hair and landmarks is not None else None
         skin, clothing = _dressed(seen, person, pose, landmarks, hair)
         return BodyAnalysis(
             rgb=seen.rgb,
@@ -118,7 +118,7 @@ class Analyst:
             faces=tuple(seen.faces),
             face_index=index,
             face=landmarks,
-            matte=_rounded(seen.matte),
+            matte=_rounded(matte),
             person=_rounded(person),
             person_confidence=_decided(person),
             pose=pose,
@@ -129,11 +129,21 @@ class Analyst:
 
     def _look(self, picture_rgb: Picture) -> _Seen:
         rgb, scale = bounded(picture_rgb, WORKING_SIDE_PX)
-        return _Seen(rgb=rgb, scale=scale, faces=self._faces.find(rgb), matte=self._segmenter.matte(rgb))
+        return _Seen(rgb=rgb, scale=scale, faces=self._faces.find(rgb))
 
-    def _hair(self, seen: _Seen, face: FaceLandmarks, pose: BodyPose | None) -> HairMask:
+    def _mattes(self, seen: _Seen, pose: BodyPose | None, index: int | None) -> tuple[Mask, Mask]:
+        """Everybody, and the chosen person alone."""
+        is_alone = len(seen.faces) == (index is not None)
+        if pose is None or not pose.sees(BodyPoint.LEFT_HIP, BodyPoint.RIGHT_HIP, at_least=_HIPS_SEEN):
+            matte = self._segmenter.matte(seen.rgb)
+            return matte, matte if is_alone else _own(matte, pose, seen.faces, index)
+        outline = pose.person(seen.rgb.shape[1], seen.rgb.shape[0])
+        person = self._segmenter.matte(seen.rgb, outline=outline)
+        return person if is_alone else np.maximum(self._segmenter.matte(seen.rgb), person), person
+
+    def _hair(self, seen: _Seen, matte: Mask, face: FaceLandmarks, pose: BodyPose | None) -> HairMask:
         is_alone = len(seen.faces) == 1
-        view = head_view(seen.rgb, face, self._segmenter, matte=seen.matte, pose=pose, is_alone=is_alone)
+        view = head_view(seen.rgb, face, self._segmenter, matte=matte, pose=pose, is_alone=is_alone)
         return _in_steps(hair_mask(seen.rgb, view))
 
 
@@ -142,7 +152,6 @@ class _Seen:
     rgb: Picture
     scale: float
     faces: list[FaceBox]
-    matte: Mask
 
 
 @cache

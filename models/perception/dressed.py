@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from models.perception import edges
 from models.perception.body_frame import BodyFrame, body_frame, face_of_pose
 from models.perception.clothing import ClothingMask
-from models.perception.color_model import ColorModel, Features, features_of
+from models.perception.color_model import ColorModel, Features, clusters, features_of
 from models.perception.face import FaceLandmarks
 from models.perception.face_frame import FaceFrame, frame_of, rise
 from models.perception.pose import BodyPose
@@ -29,6 +29,10 @@ Mask = NDArray[np.float32]
 _SIDE_PX: Final = 416
 _MARGIN: Final = 0.02
 _FLOOR: Final = (4.0, 2.0, 2.0, 1.0)
+_SKIN_FLOOR: Final = (5.0, 2.5, 2.5, 1.5)
+# How far skin on the limbs may be from the face's in colour and in lightness, LAB.
+_HUE_REACH: Final = 10.0
+_LIGHT_REACH: Final = 25.0
 _RARE: Final = -16.0  # log likelihood of a colour that a class does not know
 _OTHER: Final = -13.5  # of any colour as something else: hair, bags, jewels
 _SKIN_LIKE: Final = -10.5
@@ -131,6 +135,7 @@ class _Scene:
             * rise(frame.across, left - 0.02, left + 0.14)
             * (1 - rise(frame.across, right - 0.14, right + 0.02))
         )
+        self.bare: ColorModel = self.skin.model
         self.models: dict[_Class, ColorModel] = {}
         self.is_one_cloth = False
 
@@ -141,12 +146,11 @@ class _Scene:
         guide = edges.EdgeGuide(np.divide(self.rgb, 255, dtype=np.float32), radius=radius, epsilon=epsilon)
         prior = np.log(self._prior()).reshape(len(_Class), -1)
         self._seed()
-        bare = self.skin.model
         shape = (len(_Class), *self.person.shape)
         soft = np.zeros(shape, np.float32)
         for last in (False, True):
             evidence = np.full((len(_Class), len(flat)), _RARE, np.float32)
-            evidence[_Class.SKIN] = np.logaddexp(bare.log_likelihood(flat), _RARE - 1.5)
+            evidence[_Class.SKIN] = np.logaddexp(self.bare.log_likelihood(flat), _RARE - 1.5)
             evidence[_Class.OTHER] = _OTHER
             for kind, model in self.models.items():
                 evidence[kind] = np.logaddexp(model.log_likelihood(flat), _RARE)
@@ -157,7 +161,7 @@ class _Scene:
             power = np.exp(smooth - smooth.max(0))
             soft = np.asarray(power / power.sum(0), np.float32)
             if not last:
-                bare = self._learn(soft)
+                self._learn(soft)
         return soft
 
     def _prior(self) -> Mask:
@@ -198,8 +202,9 @@ class _Scene:
             cloth = cloth[~bare]
         if len(cloth) > 60:
             self.models[_Class.UPPER] = ColorModel(cloth, 5, _FLOOR)
+        self.bare = self._with_hands()
         thighs = self.features[own & body.thighs]
-        bare = self.skin.model.log_likelihood(thighs) > _SKIN_LIKE
+        bare = self._skin_clusters(thighs)
         if (~bare).sum() > max(60, 0.3 * len(bare)):
             self.models[_Class.LOWER] = ColorModel(thighs[~bare], 4, _FLOOR)
         if _Class.UPPER in self.models and _Class.LOWER in self.models:
@@ -211,10 +216,29 @@ class _Scene:
         if len(feet) > 40:
             self.models[_Class.SHOES] = ColorModel(feet, 3, _FLOOR)
 
-    def _learn(self, soft: NDArray[np.float32]) -> ColorModel:
+    def _with_hands(self) -> ColorModel:
+        """Skin as the face shows it and as hands and forearms do, which are lit as the legs are."""
+        median = self.skin.median
+        limbs = self.features[(self.body.forearms > 0.9) & (self.person > 0.9)]
+        alike = np.hypot(limbs[:, 1] - median[1], limbs[:, 2] - median[2]) < _HUE_REACH
+        alike &= np.abs(limbs[:, 0] - median[0]) < _LIGHT_REACH
+        if alike.sum() < 40:
+            return self.skin.model
+        return _Either(self.skin.model, ColorModel(limbs[alike], 3, _SKIN_FLOOR))
+
+    def _skin_clusters(self, samples: Features) -> NDArray[np.bool_]:
+        """Which samples belong to a cluster that is skin."""
+        if len(samples) == 0:
+            return np.zeros(0, np.bool_)
+        labels = clusters(samples, 5)
+        likelihood = self.bare.log_likelihood(samples)
+        bare = [label for label in np.unique(labels) if np.median(likelihood[labels == label]) > _SKIN_LIKE - 1]
+        return np.isin(labels, bare)
+
+    def _learn(self, soft: NDArray[np.float32]) -> None:
         """The models anew from the first answer; the skin's, with what was found of it on the body."""
         sure = self.person > 0.8
-        skin_like = self.skin.model.log_likelihood(self.features[sure]) > _SKIN_LIKE
+        skin_like = self.bare.log_likelihood(self.features[sure]) > _SKIN_LIKE
         for kind, count in ((_Class.UPPER, 6), (_Class.LOWER, 5)):
             found = soft[kind][sure] > 0.7
             if kind is _Class.LOWER and (found & ~skin_like).sum() > 0.3 * found.sum():
@@ -222,9 +246,8 @@ class _Scene:
             if found.sum() > 100:
                 self.models[kind] = ColorModel(self.features[sure][found], count, _FLOOR)
         bare = sure & (soft[_Class.SKIN] > 0.7)
-        if bare.sum() < 200:
-            return self.skin.model
-        return _Either(self.skin.model, ColorModel(self.features[bare], 5, _FLOOR))
+        if bare.sum() >= 200:
+            self.bare = _Either(self.skin.model, ColorModel(self.features[bare], 5, _FLOOR))
 
 
 class _Either(ColorModel):

@@ -14,6 +14,7 @@ from models.perception.tflite import TfliteModel
 _GUIDE_SIDE_PX: Final = 1024  # the filter works at this size at most; finer edges come from the guide itself
 _RADIUS: Final = 0.012  # of the long side
 _EPSILON: Final = 2e-4
+_OUTLINE_SHARE: Final = 0.65
 # Of ``isolated``, in pixels of the network's answer.
 _SURE: Final = 0.95
 _THREAD_PX: Final = 3  # parts that hang together by less are two
@@ -36,8 +37,14 @@ class PersonSegmenter:
         small = cv2.resize(picture_rgb, model.input_size, interpolation=cv2.INTER_AREA)
         return model(np.divide(small, 255, dtype=np.float32))[0].reshape(model.input_size[::-1])
 
-    def matte(self, picture_rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
-        """How much of each pixel is person, float32 (height, width) from 0 to 1, edges following the picture's."""
+    def matte(
+        self, picture_rgb: NDArray[np.uint8], *, outline: NDArray[np.float32] | None = None
+    ) -> NDArray[np.float32]:
+        """How much of each pixel is person, float32 (height, width) from 0 to 1, edges following the picture's.
+
+        ``outline`` (``BodyPose.person``), of a body seen down to the hips, leads where given: it keeps hands and feet
+        that are too small for this network, and leaves other people out.
+        """
         import cv2
 
         height, width = picture_rgb.shape[:2]
@@ -46,13 +53,19 @@ class PersonSegmenter:
         size = (max(1, round(width * scale)), max(1, round(height * scale)))
         guide = cv2.resize(picture_rgb, size, interpolation=cv2.INTER_AREA)
         matte = cv2.resize(coarse.astype(np.float32), size, interpolation=cv2.INTER_CUBIC)
+        low, high = 0.1, 0.9
+        if outline is not None:
+            matte = (
+                _OUTLINE_SHARE * cv2.resize(outline, size, interpolation=cv2.INTER_AREA) + (1 - _OUTLINE_SHARE) * matte
+            )
+            low, high = 0.3, 0.75
         edges = fit(
             np.divide(guide, 255, dtype=np.float32),
             np.asarray(matte, np.float32),
             radius=max(2, round(_RADIUS * max(size))),
             epsilon=_EPSILON,
         )
-        return np.asarray(np.clip((edges.at(picture_rgb) - 0.1) / 0.8, 0, 1), np.float32)
+        return np.asarray(np.clip((edges.at(picture_rgb) - low) / (high - low), 0, 1), np.float32)
 
 
 @cache
