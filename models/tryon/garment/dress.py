@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 
 from models.tryon.garment import shading
 from models.tryon.garment.canvas import Canvas
-from models.tryon.garment.figure import Side
+from models.tryon.garment.figure import Side, usable_arm
 from models.tryon.garment.fit import Trunk, fit_trunk
 from models.tryon.garment.legs import fit_leg, fit_overall, fit_skirt, fit_waist
-from models.tryon.garment.sleeves import Strip, fit_sleeve, usable_arm
+from models.tryon.garment.sleeves import Strip, fit_sleeve
 from models.tryon.garment.uncover import Removal, uncover
 from models.tryon.garment.warp import Box, Colours, Mask, Points, WarpMap, strip_map
 from models.tryon.garment.wearer import Wearer, arm_mask, head_mask
 from services.domain.product import GarmentCategory
 
 _FROM_WAIST: Final = (GarmentCategory.SKIRT, GarmentCategory.TROUSERS)
-_LEGGED: Final = (GarmentCategory.TROUSERS, GarmentCategory.OVERALL)
+_INNER_LIGHT: Final = 0.82
 
 
 class Asset(Protocol):
@@ -165,109 +165,147 @@ class Dressed:
 
 
 def dress(wearer: Wearer, asset: Asset, *, seed: int = 0) -> Dressed:
-    """The person with the garment on."""
-    generator = np.random.default_rng(seed)
+    """The person with the garment on; the same ``seed`` gives the same grain of new skin."""
     canvas = Canvas(wearer.rgb)
-    shape, span = canvas.shape, wearer.figure.span
     fitted = fit(asset, wearer)
-    layers = draw(asset, fitted, shape)
-    covered = np.zeros(shape, np.float32)
+    layers = draw(asset, fitted, canvas.shape)
+    covered = np.zeros(canvas.shape, np.float32)
     for layer in layers:
         part = covered[layer.box.slices]
         np.maximum(part, layer.alpha, out=part)
     head = head_mask(wearer)
+    span = wearer.figure.span
     folds = shading.folds_of(canvas.colours, wearer.clothes, span)
     gain = shading.light_of(canvas.colours, wearer.skin)
-
-    keeps_upper = asset.category in _FROM_WAIST or asset.category is GarmentCategory.OVERALL
+    generator = np.random.default_rng(seed)
     removal = uncover(canvas, wearer, asset.category, covered, head, sleeved=asset.sleeved, generator=generator)
-
-    in_front = wearer.upper if keeps_upper and asset.category is not GarmentCategory.OVERALL else None
-    garment = np.zeros(shape, np.float32)
-    person = np.maximum(wearer.person, covered)
+    stage = _Stage(
+        canvas=canvas,
+        wearer=wearer,
+        asset=asset,
+        fitted=fitted,
+        removal=removal,
+        head=head,
+        light=folds * shading.roundness(covered, span) * np.float32(gain),
+        person=np.maximum(wearer.person, covered),
+        garment=np.zeros(canvas.shape, np.float32),
+    )
     for layer in layers:
-        if layer.inner.max(initial=0) > 0 and asset.category is not GarmentCategory.JACKET:
-            behind = layer.inner * (1 - removal.neck[layer.box.slices]) * (1 - head[layer.box.slices])
-            canvas.lay(layer.colours * gain * 0.82, behind, layer.box)
+        stage.lay_inner(layer)
     for layer in layers:
-        if layer.name == "trunk" or layer.name.startswith("leg"):
-            _lay(canvas, layer, folds, gain, span, person, in_front, garment)
+        if not layer.name.startswith("sleeve"):
+            stage.lay_body(layer)
     for side in Side:
         sleeve = next((layer for layer in layers if layer.name == f"sleeve_{side}"), None)
-        bare = arm_mask(wearer, wearer.figure.arms[side])
-        arm = np.maximum(bare, removal.arms.get(side, bare))
-        trunk_here = arm * garment
-        if trunk_here.max(initial=0) > 0.1 and not keeps_upper:
-            shadow = shading.cast_shadow(arm, (0.0, 0.02 * span), 0.03 * span, 0.30)
-            canvas.shade(1 - (1 - shadow) * garment)
-        if side in removal.arms:
-            # Up to the armpit the trunk lies over the arm, below it the arm hangs before the trunk.
-            over = _beyond(wearer, fitted, side)
-            shown = removal.arms[side] * (over if sleeve is not None else 1 - garment * (1 - over))
-            canvas.lay(removal.arm_colours[side], shown)
-            garment *= 1 - shown
-        if not keeps_upper:
-            over = _beyond(wearer, fitted, side)
-            shown = bare * (1 - garment * (1 - over))
-            canvas.restore(shown)
-            garment *= 1 - shown
+        if not stage.keeps_upper:
+            stage.lay_arm(side)
         if sleeve is not None:
-            _shadow_on_trunk(canvas, sleeve, garment, span)
-            _lay(canvas, sleeve, folds, gain, span, person, None, garment)
-    front = head
-    for side in Side:
-        front = np.maximum(front, wearer.hands[side])
-    if in_front is not None:
-        front = np.maximum(front, in_front)
-    canvas.restore(front)
-    garment *= 1 - front
-    return Dressed(canvas=canvas, garment=garment, fitted=fitted, layers=layers, removal=removal)
+            stage.lay_sleeve(sleeve, side)
+    stage.lay_front()
+    return Dressed(canvas=canvas, garment=stage.garment, fitted=fitted, layers=layers, removal=removal)
 
 
-def _beyond(wearer: Wearer, fitted: Fitted, side: Side) -> Mask:
-    """1 along the arm beyond where a bare one comes out: below the sleeve's end, or without sleeves the armpit."""
-    height, width = wearer.person.shape
-    arm = usable_arm(wearer.figure.arms[side], wearer.figure, side)
-    span = wearer.figure.span
-    sleeve = next((strip for strip in fitted.sleeves if strip.side is side), None)
-    line = arm.centre_line(61)
-    if sleeve is not None:
-        share = sleeve.end_share - 0.12 * span / max(arm.length, 1.0)
-    elif fitted.trunk is not None and side in fitted.trunk.seams:
-        share = float(np.argmin(((line[:40] - fitted.trunk.seams[side][1]) ** 2).sum(1))) / 60
-    else:
-        share = 0.3
-    index = int(np.clip(share * 60, 0, 59))
-    axis = line[index + 1] - line[index]
-    axis = axis / max(float(np.linalg.norm(axis)), 1e-6)
-    y, x = np.ogrid[0:height, 0:width]
-    past = (x - line[index, 0]) * axis[0] + (y - line[index, 1]) * axis[1]
-    return np.asarray(np.clip(past / (0.06 * span), 0, 1), np.float32)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stage:
+    """What layers are laid on, in their order from back to front.
 
+    Attributes:
+        light: On the garment, about 1: folds, roundness, the light of the picture.
+        person: Old outline and new.
+        garment: Where the garment's own pixels are the topmost; grows and shrinks.
+    """
 
-def _lay(
-    canvas: Canvas,
-    layer: Layer,
-    folds: Mask,
-    gain: float,
-    span: float,
-    person: Mask,
-    in_front: Mask | None,
-    garment: Mask,
-) -> None:
-    where = layer.box.slices
-    alpha = layer.alpha
-    drop = (0.0, 0.022 * span) if in_front is None else (0.0, 0.015 * span)
-    shadow = shading.cast_shadow(alpha, drop, 0.02 * span, 0.38)
-    shadow = 1 - (1 - shadow) * np.clip(person[where], 0, 1)
-    canvas.shade(shadow, layer.box)
-    light = folds[where] * shading.roundness(alpha, span) * gain
-    canvas.lay(layer.colours * light[..., None], alpha, layer.box)
-    part = garment[where]
-    np.maximum(part, alpha, out=part)
+    canvas: Canvas
+    wearer: Wearer
+    asset: Asset
+    fitted: Fitted
+    removal: Removal
+    head: Mask
+    light: Mask
+    person: Mask
+    garment: Mask
 
+    @property
+    def span(self) -> float:
+        return self.wearer.figure.span
 
-def _shadow_on_trunk(canvas: Canvas, sleeve: Layer, garment: Mask, span: float) -> None:
-    where = sleeve.box.slices
-    shadow = shading.cast_shadow(sleeve.alpha, (0.0, 0.01 * span), 0.022 * span, 0.30)
-    canvas.shade(1 - (1 - shadow) * garment[where], sleeve.box)
+    @property
+    def keeps_upper(self) -> bool:
+        """Whether what is worn above the waist stays, arms and all."""
+        return self.asset.category in (*_FROM_WAIST, GarmentCategory.OVERALL)
+
+    def lay_inner(self, layer: Layer) -> None:
+        """The inside of the back, behind the neck; over what is worn a jacket shows that instead."""
+        if self.asset.category is GarmentCategory.JACKET or layer.inner.max(initial=0) <= 0:
+            return
+        where = layer.box.slices
+        alpha = layer.inner * (1 - self.removal.neck[where]) * (1 - self.head[where])
+        self.canvas.lay(layer.colours * self.light[where][..., None] * _INNER_LIGHT, alpha, layer.box)
+
+    def lay_body(self, layer: Layer) -> None:
+        """Trunk or leg, and its shadow on what lies below."""
+        self._lay(layer, self.light[layer.box.slices], 1.0)
+
+    def lay_arm(self, side: Side) -> None:
+        """The arm before the trunk: as it is in the photo, or bare where its sleeve was taken away."""
+        worn_below = self.asset.category is GarmentCategory.JACKET and not self.asset.sleeved
+        own = arm_mask(self.wearer, side, self.wearer.clothes if worn_below else None)
+        arm = np.maximum(own, self.removal.arms.get(side, own))
+        beyond = self._beyond(side)
+        if (arm * self.garment).max(initial=0) > 0.1:
+            shadow = shading.cast_shadow(arm * beyond, (0.0, 0.02 * self.span), 0.03 * self.span, 0.30)
+            self.canvas.shade(1 - (1 - shadow) * self.garment)
+        if side in self.removal.arms:
+            # Up to the armpit the trunk lies over the arm; a sleeve hides it to the cuff.
+            shown = self.removal.arms[side] * (beyond if self.asset.sleeved else 1 - self.garment * (1 - beyond))
+            self.canvas.lay(self.removal.arm_colours[side], shown)
+            np.multiply(self.garment, 1 - shown, out=self.garment)
+        shown = own * (1 - self.garment * (1 - beyond))
+        self.canvas.restore(shown)
+        np.multiply(self.garment, 1 - shown, out=self.garment)
+
+    def lay_sleeve(self, sleeve: Layer, side: Side) -> None:
+        """A sleeve: at the shoulder one cloth with the trunk, below the armpit before it."""
+        where = sleeve.box.slices
+        hangs = self._beyond(side, at_armpit=True)[where]
+        shadow = shading.cast_shadow(sleeve.alpha, (0.0, 0.01 * self.span), 0.022 * self.span, 0.30)
+        self.canvas.shade(1 - (1 - shadow) * self.garment[where] * hangs, sleeve.box)
+        own = shading.roundness(sleeve.alpha, self.span)
+        self._lay(sleeve, np.minimum(self.light[where], self.light[where] * (1 + (own - 1) * hangs)), hangs)
+
+    def lay_front(self) -> None:
+        """Head, hands, and clothes that stay over the garment."""
+        front = np.maximum.reduce([self.head, *self.wearer.hands.values()])
+        if self.asset.category in _FROM_WAIST:
+            front = np.maximum(front, self.wearer.upper)
+        self.canvas.restore(front)
+        np.multiply(self.garment, 1 - front, out=self.garment)
+
+    def _lay(self, layer: Layer, light: Mask, shadow_where: Mask | float) -> None:
+        where, alpha = layer.box.slices, layer.alpha
+        shadow = shading.cast_shadow(alpha, (0.0, 0.022 * self.span), 0.02 * self.span, 0.38)
+        self.canvas.shade(1 - (1 - shadow) * np.clip(self.person[where], 0, 1) * shadow_where, layer.box)
+        self.canvas.lay(layer.colours * light[..., None], alpha, layer.box)
+        part = self.garment[where]
+        np.maximum(part, alpha, out=part)
+
+    def _beyond(self, side: Side, *, at_armpit: bool = False) -> Mask:
+        """1 along the arm beyond where a bare one comes out: below the sleeve's end, or without sleeves the armpit."""
+        fitted, figure, span = self.fitted, self.wearer.figure, self.span
+        height, width = self.canvas.shape
+        arm = usable_arm(figure.arms[side], figure, side)
+        sleeve = next((strip for strip in fitted.sleeves if strip.side is side), None)
+        line = arm.centre_line(61)
+        if sleeve is not None and not at_armpit:
+            share = sleeve.end_share - 0.12 * span / max(arm.length, 1.0)
+        elif fitted.trunk is not None and side in fitted.trunk.seams:
+            share = float(np.argmin(((line[:40] - fitted.trunk.seams[side][1]) ** 2).sum(1))) / 60
+            share += 0.14 * span / max(arm.length, 1.0) if at_armpit else 0.0  # there the overlap has ended
+        else:
+            share = 0.3
+        index = int(np.clip(share * 60, 0, 59))
+        axis = line[index + 1] - line[index]
+        axis = axis / max(float(np.linalg.norm(axis)), 1e-6)
+        y, x = np.ogrid[0:height, 0:width]
+        past = (x - line[index, 0]) * axis[0] + (y - line[index, 1]) * axis[1]
+        return np.asarray(np.clip(past / (0.06 * span), 0, 1), np.float32)

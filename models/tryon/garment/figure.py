@@ -79,6 +79,7 @@ class Figure:
         shown_span: The same as the picture shows it.
         across, down: Unit vectors of the torso frame in the picture.
         hips_seen: Whether the hips are in the picture; otherwise they are where they should be.
+        shoulder_lift: How much higher than usual each shoulder's upper edge is seen, pixels.
         outline: (rows, 2): how far the person reaches to the right and to the left of the axis at ``outline_rows``, as
             dressed; arms left out.
         outline_sure: (rows, 2) bool: whether that is an edge seen in the picture, not a proportion.
@@ -95,6 +96,7 @@ class Figure:
     torso_length: float
     arms: Mapping[Side, Limb]
     legs: Mapping[Side, Limb]
+    shoulder_lift: Mapping[Side, float]
     outline_rows: NDArray[Any]
     outline: NDArray[Any]
     outline_sure: NDArray[np.bool_]
@@ -112,11 +114,35 @@ class Figure:
         """How far the dressed body reaches to ``side`` of its axis, ``down`` pixels below the shoulders."""
         return np.asarray(np.interp(down, self.outline_rows, self.outline[:, int(side is Side.LEFT)]), np.float32)
 
-    def shoulder_top(self, aside: float) -> float:
-        """How far above the joints the shoulder's upper edge is, ``aside`` pixels from the axis."""
+    def shoulder_top(self, aside: float, side: Side | None = None) -> float:
+        """How far above the joints the shoulder's upper edge is, ``aside`` pixels from the axis.
+
+        Args:
+            aside: Either sign.
+            side: Whose shoulder; None: between the two.
+        """
         x, y = zip(*_SHOULDER_TOP, strict=True)
         scale = self.shown_span / self.span
-        return float(np.interp(abs(aside) / max(self.span * scale, 1e-6), x, y)) * self.span
+        usual = float(np.interp(abs(aside) / max(self.span * scale, 1e-6), x, y)) * self.span
+        seen = self.shoulder_lift.values() if side is None else (self.shoulder_lift[side],)
+        return usual + float(np.mean(list(seen)))
+
+
+def usable_arm(limb: Limb, figure: Figure, side: Side) -> Limb:
+    """The arm itself, or one that hangs down where the elbow was only guessed."""
+    if limb.mid_seen >= 0.25 and (figure.hips_seen or min(limb.mid_seen, limb.seen) >= 0.5):
+        return limb
+    aside = figure.across * (1.0 if side is Side.LEFT else -1.0)
+    shoulder = limb.joints[0]
+    elbow = shoulder + figure.down * 0.72 * figure.span + aside * 0.2 * figure.span
+    wrist = elbow + figure.down * 0.65 * figure.span
+    return Limb(
+        joints=np.stack([shoulder, elbow, wrist]).astype(np.float32),
+        tip=wrist,
+        radii=limb.radii,
+        seen=limb.seen,
+        mid_seen=limb.mid_seen,
+    )
 
 
 def measure(pose: BodyPose, person: Mask) -> Figure:
@@ -160,6 +186,7 @@ def measure(pose: BodyPose, person: Mask) -> Figure:
         torso_length=torso_length,
         arms=arms,
         legs=legs,
+        shoulder_lift=_shoulder_lift(person, origin, across, down, span, shown),
         outline_rows=rows,
         outline=outline,
         outline_sure=sure,
@@ -225,6 +252,30 @@ def _outline(
     for column in range(2):
         outline[:, column] = cv2.GaussianBlur(cv2.medianBlur(outline[:, column : column + 1], 5), (1, 5), 0)[:, 0]
     return outline, sure
+
+
+def _shoulder_lift(
+    person: Mask, origin: Points, across: Points, down: Points, span: float, shown: float
+) -> dict[Side, float]:
+    """The matte's upper edge over each shoulder against the usual one; 0 where hair or the picture's end hides it."""
+    import cv2
+
+    asides = np.linspace(0.40, 0.54, 8, dtype=np.float32)
+    steps = np.linspace(-0.05, 0.5, 56, dtype=np.float32) * np.float32(span)
+    lifts = {}
+    for side, sign in ((Side.LEFT, 1.0), (Side.RIGHT, -1.0)):
+        foot = origin + sign * asides[:, None] * shown * across
+        at = foot[:, None] - steps[None, :, None] * down
+        seen = cv2.remap(
+            person, at[..., 0].astype(np.float32), at[..., 1].astype(np.float32), cv2.INTER_LINEAR, borderValue=0
+        )
+        usual = np.interp(asides, [x for x, _ in _SHOULDER_TOP], [y for _, y in _SHOULDER_TOP]) * span
+        ends = (seen < 0.5).argmax(1)
+        found = (ends > 0) & (seen[:, 0] > 0.5)
+        above = steps[ends] - usual
+        near = found & (np.abs(above) < 0.16 * span)
+        lifts[side] = float(np.median(above[near])) if near.sum() >= 4 else 0.0
+    return lifts
 
 
 def _arm_aside(

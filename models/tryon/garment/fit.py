@@ -24,6 +24,9 @@ _DRAPE: Final = 0.90  # a garment lying flat is wider than the same garment roun
 _NECK: Final = 0.20  # half a neck at its base
 _SNAP: Final = (0.84, 1.16)  # own width over the body's: within it the edge goes where the old edge is seen
 _WIDTHS: Final = (0.80, 1.20)  # most that a width may change against the length
+_TO_HIPS: Final = (GarmentCategory.TOP, GarmentCategory.SHIRT, GarmentCategory.JACKET)
+_LONGEST: Final = 1.2  # of the torso: where tops end at the latest
+_SMALLER: Final = 0.85
 _FLARE: Final = 0.62
 _NUM_SIDE_POINTS: Final = 6
 
@@ -84,6 +87,10 @@ def fit_trunk(garment: Garment, figure: Figure, *, bottom: str = "hem") -> Trunk
     span, narrow = figure.span, figure.shown_span / figure.span
     armpits = {side: frame.locate(edges.armpits[side][None])[0] for side in Side}
     scale = _scale(at, armpits, span, sleeved=sleeved)
+    if garment.category in _TO_HIPS:
+        # Of all sizes the shop would send the one that ends at the hips of this body.
+        end = float((at[f"{bottom}_left"][1] + at[f"{bottom}_right"][1]) / 2) * scale - 0.1 * span
+        scale *= float(np.clip(_LONGEST * figure.torso_length / max(end, 1.0), _SMALLER, 1.0))
     least, most = (0.50, 0.66) if sleeved else (0.24, 0.60)
     seam_aside = {
         side: float(np.clip(abs(float(at[f"shoulder_{side}"][0])) * scale, least * span, most * span)) * narrow
@@ -94,11 +101,11 @@ def fit_trunk(garment: Garment, figure: Figure, *, bottom: str = "hem") -> Trunk
     seams: dict[Side, Points] = {}
     collar_row = 0.0
     for side, sign in _SIGNS.items():
-        join.add(marks[f"shoulder_{side}"], sign * seam_aside[side], -lift)
+        join.add(marks[f"shoulder_{side}"], sign * seam_aside[side], -figure.shoulder_top(seam_aside[side], side))
         shoulder = join.torso[-1]
         collar = max(abs(float(at[f"collar_{side}"][0])) * scale, _NECK * span) * narrow
         collar = min(collar, 0.8 * seam_aside[side])
-        collar_row = -figure.shoulder_top(collar)
+        collar_row = -figure.shoulder_top(collar, side)
         join.add(marks[f"collar_{side}"], sign * collar, collar_row)
         depth = float(np.clip(float(armpits[side][1]) * scale - lift, 0.2 * span, 0.75 * span))
         aside = join.worn(abs(float(armpits[side][0])), depth, side)

@@ -22,6 +22,7 @@ _LEG_DRAPE: Final = 0.86
 _CROTCH: Final = 0.20  # of the span below the hip joints
 _WAIST: Final = -0.30  # of the span: where a waistband sits, from the hip joints
 _FULL: Final = (0.86, 1.2)  # of the leg: trousers of such a length end at the ankle
+_FULL_BAGGY: Final = (0.68, 1.2)  # overalls are wider at the waist than what they end at says
 _SNAP: Final = (0.74, 1.28)
 _EASE: Final = (1.1, 2.1)
 _WIDTHS: Final = (0.8, 1.22)
@@ -69,7 +70,9 @@ def leg_frame(garment: Garment) -> ProductFrame:
     return ProductFrame(origin=top.astype(np.float32), across=across.astype(np.float32), down=down.astype(np.float32))
 
 
-def fit_leg(garment: Garment, waist: Waist, figure: Figure, side: Side, person: Mask) -> Strip:
+def fit_leg(
+    garment: Garment, waist: Waist, figure: Figure, side: Side, person: Mask, *, full: tuple[float, float] = _FULL
+) -> Strip:
     """One half of a pair of trousers: from the waistband's middle and its side down to the hem of the leg."""
     marks = {name: np.array(point, np.float32) for name, point in garment.landmarks.items()}
     frame = leg_frame(garment)
@@ -103,7 +106,7 @@ def fit_leg(garment: Garment, waist: Waist, figure: Figure, side: Side, person: 
 
     own_length = path_length(inner) * waist.scale
     leg_outer, leg_inner = _leg_contours(
-        figure, side, person, own_length, product_outer[_RISE_ROWS:], product_inner[_RISE_ROWS:], waist.scale
+        figure, side, person, own_length, product_outer[_RISE_ROWS:], product_inner[_RISE_ROWS:], waist.scale, full
     )
     leg_outer = _eased_in(rise_outer[-1], leg_outer)
     leg_inner = _eased_in(rise_inner[-1], leg_inner)
@@ -123,6 +126,7 @@ def _leg_contours(
     product_outer: Points,
     product_inner: Points,
     scale: float,
+    full: tuple[float, float],
 ) -> tuple[Points, Points]:
     leg = figure.legs[side]
     line = leg.centre_line(61)
@@ -132,7 +136,7 @@ def _leg_contours(
     crotch_share = _CROTCH * figure.span / max(leg.length, 1.0)
     usual = max(leg.length, 2.35 * figure.span if leg.seen < 0.5 else 0.0)
     share = own_length / usual + crotch_share
-    end = 1.02 if _FULL[0] <= share <= _FULL[1] else min(share, 1.1)
+    end = 1.02 if full[0] <= share <= full[1] else min(share, 1.1)
     at = np.linspace(crotch_share, end, _LEG_ROWS + 1)[1:]
     centre = np.stack([np.interp(at, shares, line[:, k]) for k in range(2)], 1).astype(np.float32)
     normals = outward(line, side)
@@ -176,7 +180,7 @@ def fit_overall(garment: Garment, figure: Figure, person: Mask) -> tuple[Trunk, 
     row = float(np.clip(length - lift, waist.row - 0.15 * figure.span, waist.row + 0.2 * figure.span))
     stretch = (row + lift) / max(length, 1.0)
     waist = Waist(scale=waist.scale, row=row, half=waist.half)
-    legs = tuple(fit_leg(garment, waist, figure, side, person) for side in Side)
+    legs = tuple(fit_leg(garment, waist, figure, side, person, full=_FULL_BAGGY) for side in Side)
     edges = top_edges(garment, "waist")
     joined: list[tuple[Points, tuple[float, float]]] = []
     narrow = figure.shown_span / figure.span

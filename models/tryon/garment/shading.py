@@ -8,11 +8,11 @@ import numpy as np
 
 from models.tryon.garment.warp import Colours, Mask
 
-_FOLDS: Final = (0.62, 1.22)  # the recipe's .6 to 1.25 with prints already blurred out
-_POWER: Final = 0.85
+_FOLDS: Final = (0.68, 1.15)  # the recipe's .6 to 1.25 with prints already blurred out
+_POWER: Final = 0.65
 _COLOURS: Final = 3  # of the old clothes: a jacket, a shirt, a print
 _DARK: Final = 14.0  # L added: the folds of dark cloth are mostly noise
-_FINE: Final = 0.018  # of the span: what is smaller is weave or print of the old cloth
+_FINE: Final = 0.022  # of the span: what is smaller is weave or print of the old cloth
 _WIDE: Final = 0.30
 _ROUND: Final = 0.16
 _SIDE_PX: Final = 480

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from models.tryon.garment.figure import Figure, Limb, Side
+from models.tryon.garment.figure import Figure, Limb, Side, usable_arm
 from models.tryon.garment.fit import Trunk
 from models.tryon.garment.warp import Mask, Points, path_length, resampled
 
@@ -73,23 +73,6 @@ def reach_of(mask: Mask, points: Points, normals: Points, most: float) -> tuple[
     index = np.where(met, outside_person.argmax(1), len(steps) - 1)
     met &= inside[np.arange(len(points)), index] & (index > 2)
     return steps[index].astype(np.float32), met
-
-
-def usable_arm(limb: Limb, figure: Figure, side: Side) -> Limb:
-    """The arm itself, or one that hangs down where the elbow was only guessed."""
-    if limb.mid_seen >= 0.25 and (figure.hips_seen or min(limb.mid_seen, limb.seen) >= 0.5):
-        return limb
-    aside = figure.across * (1.0 if side is Side.LEFT else -1.0)
-    shoulder = limb.joints[0]
-    elbow = shoulder + figure.down * 0.72 * figure.span + aside * 0.2 * figure.span
-    wrist = elbow + figure.down * 0.65 * figure.span
-    return Limb(
-        joints=np.stack([shoulder, elbow, wrist]).astype(np.float32),
-        tip=wrist,
-        radii=limb.radii,
-        seen=limb.seen,
-        mid_seen=limb.mid_seen,
-    )
 
 
 def fit_sleeve(trunk: Trunk, figure: Figure, side: Side, person: Mask) -> Strip:

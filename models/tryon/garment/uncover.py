@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from models.tryon.garment import infill
 from models.tryon.garment.canvas import Canvas
-from models.tryon.garment.figure import Side
-from models.tryon.garment.sleeves import usable_arm
+from models.tryon.garment.figure import Side, usable_arm
 from models.tryon.garment.warp import Colours, Mask
 from models.tryon.garment.wearer import Wearer, capsule
 from services.domain.product import GarmentCategory
@@ -56,21 +55,26 @@ def uncover(
     """Fills the canvas where old clothes go and nothing new comes. Arms come back, as they belong before the trunk."""
     import cv2
 
-    old = _replaced(wearer, category)
+    old = _replaced(wearer, category, sleeved=sleeved)
+    neck = _neck(wearer)
+    if category in (*_TOPS, GarmentCategory.DRESS):
+        # A hood's inside and a collar's shadow look like neither cloth nor skin.
+        rest = wearer.person * (1 - np.clip((wearer.skin - 0.35) / 0.3, 0, 1)) * (1 - head) * (1 - wearer.lower)
+        old = np.maximum(old, rest * _about_neck(wearer))
     fringe = cv2.dilate(old, np.ones((2 * _FRINGE_PX + 1,) * 2, np.uint8))
-    keep = np.maximum(head, np.clip(wearer.skin * 1.5, 0, 1))
+    sure_skin = np.clip((wearer.skin - 0.35) / 0.3, 0, 1)
+    keep = np.maximum(head, sure_skin)
     if category in _LEGS:
         keep = np.maximum(keep, wearer.upper)
     elif category is not GarmentCategory.DRESS:
         keep = np.maximum(keep, wearer.lower * (1 - old))
     need = np.clip(fringe - keep, 0, 1) * (1 - covered)
-    neck = _neck(wearer)
     if need.max(initial=0) < 0.05:
         nothing = np.zeros(need.shape, np.float32)
         return Removal(old=old, need=need, background=nothing, neck=neck, arms={}, arm_colours={})
 
     picture = wearer.rgb.astype(np.float32)
-    colour = infill.skin_colour(picture, wearer.skin)
+    colour = infill.skin_colour(picture, wearer.face_skin * (1 - wearer.hair))
     below = _below_hem(wearer, need, old) if category in _TOPS else np.zeros(need.shape, bool)
     gone = (need > 0.02) & ~below
     background = np.zeros(need.shape, np.float32)
@@ -100,12 +104,14 @@ def uncover(
     return Removal(old=old, need=need, background=background, neck=neck, arms=arms, arm_colours=arm_colours)
 
 
-def _replaced(wearer: Wearer, category: GarmentCategory) -> Mask:
+def _replaced(wearer: Wearer, category: GarmentCategory, *, sleeved: bool) -> Mask:
     """The clothes that a garment of the category takes the place of."""
     if category is GarmentCategory.DRESS:
         return wearer.clothes
     if category in _LEGS:
         return wearer.lower
+    if category is GarmentCategory.JACKET and not sleeved:
+        return np.zeros_like(wearer.upper)  # a vest goes over what is worn, sleeves and all
     if category is GarmentCategory.JACKET:
         zone = np.zeros(wearer.person.shape, np.uint8)
         for side in Side:
@@ -145,15 +151,26 @@ def _neck(wearer: Wearer) -> Mask:
         half = float(np.clip(0.40 * wearer.face.width, 0.15 * span, 0.24 * span))
     points: list[tuple[float, float]] = [(chin[0] * 0.6 - half, chin[1] - 0.1 * span)]
     for aside in np.linspace(0.2, 0.62, 8) * span * narrow:
-        points.append((-float(aside), -figure.shoulder_top(float(aside)) + 0.01 * span))
+        points.append((-float(aside), -figure.shoulder_top(float(aside), Side.RIGHT) + 0.01 * span))
     points += [(-0.62 * span * narrow, 0.5 * span), (0.62 * span * narrow, 0.5 * span)]
     for aside in np.linspace(0.62, 0.2, 8) * span * narrow:
-        points.append((float(aside), -figure.shoulder_top(float(aside)) + 0.01 * span))
+        points.append((float(aside), -figure.shoulder_top(float(aside), Side.LEFT) + 0.01 * span))
     points.append((chin[0] * 0.6 + half, chin[1] - 0.1 * span))
     polygon = figure.place(np.array(points, np.float32))
     mask = np.zeros(wearer.person.shape, np.uint8)
     cv2.fillPoly(mask, [np.rint(polygon * 8).astype(np.int32)], 255, lineType=cv2.LINE_AA, shift=3)
     return cv2.GaussianBlur(mask, (0, 0), 1.2).astype(np.float32) / 255
+
+
+def _about_neck(wearer: Wearer) -> Mask:
+    """1 between chin and collarbones, about a shoulder's width across."""
+    figure = wearer.figure
+    height, width = wearer.person.shape
+    y, x = np.ogrid[0:height, 0:width]
+    top, bottom = wearer.chin[1], figure.origin[1] + 0.25 * figure.span
+    down = np.clip((y - top) / (0.1 * figure.span) + 1, 0, 1) * np.clip((bottom - y) / (0.1 * figure.span) + 1, 0, 1)
+    aside = np.clip((0.5 * figure.span - np.abs(x - figure.origin[0])) / (0.1 * figure.span) + 1, 0, 1)
+    return np.asarray(down * aside, np.float32)
 
 
 def _skin_at_neck(
@@ -166,17 +183,23 @@ def _skin_at_neck(
         return
     span = wearer.figure.span
     rows = np.arange(len(alpha), dtype=np.float32)[:, None]
-    near = (rows > wearer.chin[1] - 0.25 * span) & (rows < wearer.chin[1] + 0.9 * span)
-    sure = (cv2.erode(wearer.skin, np.ones((5, 5), np.uint8)) > 0.8) & near
-    if sure.sum() > 80:
+    below_chin = (rows > wearer.chin[1] + 0.06 * span) & (rows < wearer.chin[1] + 0.9 * span)
+    hard = cv2.erode(wearer.skin * (1 - wearer.hair), np.ones((5, 5), np.uint8)) > 0.8
+    sure = hard & below_chin
+    if sure.sum() < 80:
+        sure = hard & (rows > wearer.chin[1] - 0.25 * span)
+    if sure.sum() >= 80:
         around = infill.smooth_fill(picture, sure.astype(np.float32))
+        # Far from what is seen the throat is as bright as what is seen of it, a little redder than the face.
+        far = 0.6 * infill.skin_colour(picture, sure.astype(np.float32)) + 0.4 * colour * 0.95
         distance = cv2.distanceTransform((~sure).astype(np.uint8), cv2.DIST_L2, 3)
-        share = np.exp(-distance / (0.25 * span))[..., None]
-        tone = around * share + colour * 0.94 * (1 - share)
+        share = np.exp(-distance / (0.3 * span))[..., None]
+        tone = around * share + far * (1 - share)
     else:
         tone = np.broadcast_to(colour * 0.94, picture.shape)
     tone = infill.add_grain(np.asarray(tone, np.float32), alpha, _GRAIN, generator)
-    canvas.lay(tone, np.clip(alpha * 1.5, 0, 1))
+    soft = np.minimum(1, cv2.GaussianBlur(np.clip(alpha * 1.5, 0, 1), (0, 0), max(1.0, 0.012 * span)) * 1.4)
+    canvas.lay(tone, np.where(alpha > 0, soft, 0).astype(np.float32))
 
 
 def _bare_leg(
@@ -200,7 +223,7 @@ def _bare_arm(
 ) -> tuple[Mask, Colours] | None:
     """The arm under an old sleeve; None when the arm was bare already."""
     limb = usable_arm(wearer.figure.arms[side], wearer.figure, side)
-    box, colours, alpha = infill.shaded_limb(limb, side, 0.0, 1.02, colour, need.shape)
+    box, colours, alpha = infill.shaded_limb(limb, side, 0.0, 1.14, colour, need.shape)
     if box.is_empty:
         return None
     was_covered = old[box.slices]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from models.perception.body import BodyAnalysis
 from models.perception.face import FaceLandmarks
 from models.perception.pose import BodyPose
-from models.tryon.garment.figure import Figure, Limb, Side, measure
+from models.tryon.garment.figure import Figure, Side, measure, usable_arm
 from models.tryon.garment.warp import Mask, Points
 
 _FACE_OVAL: Final = (
@@ -121,13 +121,9 @@ def capsule(shape: tuple[int, ...], path: Points, radius: float) -> NDArray[np.u
     return drawn
 
 
-def arm_mask(wearer: Wearer, arm: Limb) -> Mask:
-    """The skin of an arm that is bare in the photo."""
+def arm_mask(wearer: Wearer, side: Side, sleeves: Mask | None = None) -> Mask:
+    """The arm as the photo shows it where it is bare, or with ``sleeves`` (the clothes) in its sleeve, too."""
+    arm = usable_arm(wearer.figure.arms[side], wearer.figure, side)
     zone = capsule(wearer.person.shape, arm.joints, _ARM * wearer.figure.span).astype(np.float32)
-    return zone * wearer.skin
-
-
-def limbs(figure: Figure) -> Mapping[str, Limb]:
-    """Every limb by a name."""
-    named = {f"arm_{side}": limb for side, limb in figure.arms.items()}
-    return named | {f"leg_{side}": limb for side, limb in figure.legs.items()}
+    shown = wearer.skin if sleeves is None else np.maximum(wearer.skin, sleeves)
+    return np.asarray(zone * shown, np.float32)
