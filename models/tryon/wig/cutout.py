@@ -17,8 +17,9 @@ _PERSON: Final = 0.5
 _APART: Final = 14.0  # Delta E from every colour of the ground
 _NEAR: Final = 0.06
 _FLAT: Final = 1.2
-_CLEAR: Final = 25.0
+_TOUCH: Final = 0.2  # face widths of hair along the photo's upper edge
 _LIKE: Final = 9.0
+_CLEAR: Final = 25.0
 _REACH: Final = ((12.0, 32.0), (0.02, 0.10))  # Delta E, and face widths outside the mask where single hairs may fly
 _FACTOR_ENTRIES: Final = 100_000_000  # of the Cholesky factor: 120 for each of 900 by 900 pixels, twice what was seen
 _SEAM: Final = 0.035  # and towards skin and clothes
@@ -48,8 +49,9 @@ def trimap(picture_rgb: Picture, hair_alpha: Matte, person_matte: Matte, face_wi
     # Away from the person what is ground-coloured and has no strands is ground that the mask took for hair.
     away = cv2.dilate((person_matte > _PERSON).astype(np.uint8), disc(_NEAR)) == 0
     ground = (apart < _APART) & away & (_texture(picture_rgb, face_width) < _FLAT)
-    # A dark wall right above fair hair at the photo's edge is no crown: nothing above it tells the matting so.
-    if contrast > _CLEAR:
+    # Where the photo ends right above the hair nothing tells the matting what is ground there, but its colour does.
+    touching = float((sure[:2] & (apart[:2] > _APART)).any(0).sum()) / face_width
+    if contrast > _CLEAR and touching < _TOUCH:
         top = max(2, round(_NEAR * face_width))
         ground[:top] |= apart[:top] < _LIKE
     return np.where(sure & ~ground, 1.0, np.where(possible & ~ground, 0.5, 0.0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +26,7 @@ Matte = NDArray[np.float32]
 Points = NDArray[np.float32]
 
 _WORKING_PX: Final = 900  # long side of what is matted: closed-form matting grows faster than the picture
+_FRAME: Final = 0.06  # of the long side: wider ones are a ground
 _MARGIN: Final = 0.3  # face widths of ground kept around the hair
 _GROUND_NEAR: Final = 7.0  # Delta E from the ground's colour: certainly ground, certainly hair
 _GROUND_FAR: Final = 20.0
@@ -67,7 +68,8 @@ def ingest_wig(
     source = read_picture(photo, name, max_pixels=max_pixels)
     if source is None:
         raise ContentRejected(f'"{name}" is no picture.', code="unsupported_media")
-    cutout = _cutout(source, pins or {})
+    source, pins = _unframed(source, pins or {})
+    cutout = _cutout(source, pins)
     alpha = cutout.rgba[..., 3]
     face_width = float(np.linalg.norm(cutout.points[454, :2] - cutout.points[234, :2]))
     _require(emptiness(alpha, face_width if cutout.light is not None else None))
@@ -90,6 +92,37 @@ def ingest_wig(
         confidence=cutout.confidence,
         notes=source.notes,
     )
+
+
+def _unframed(
+    source: PictureSource, pins: Mapping[str, tuple[float, float]]
+) -> tuple[PictureSource, Mapping[str, tuple[float, float]]]:
+    """The photo without an even frame that a shop laid around it: hair that ends at the frame is cut off there."""
+    if source.alpha is not None:
+        return source, pins
+    height, width = source.rgb.shape[:2]
+    most = max(2, round(_FRAME * max(height, width)))
+    grey = source.rgb.astype(np.int16)
+
+    def depth(lines: NDArray[np.int16]) -> int:
+        first = np.median(lines[0], axis=0)
+        if float(np.ptp(first)) > 8 or not (first.mean() > 235 or first.mean() < 20):
+            return 0
+        even = (np.abs(lines[:most] - first).max(2) < 24).mean(1) > 0.97
+        stop = int((~even).argmax()) if not even.all() else 0
+        return min(stop + 3, most) if stop else 0  # a frame's inner edge is blurred by the photo's compression
+
+    top, bottom = depth(grey), depth(grey[::-1])
+    left, right = depth(grey.transpose(1, 0, 2)), depth(grey[:, ::-1].transpose(1, 0, 2))
+    # A plain white ground is no frame: it goes on behind the hair, so it has no depth that stops on all sides alike.
+    if sum(side > 0 for side in (top, bottom, left, right)) < 3:
+        return source, pins
+    inner = np.ascontiguousarray(source.rgb[top : height - bottom, left : width - right])
+    moved = {
+        name: ((x * width - left) / inner.shape[1], (y * height - top) / inner.shape[0])
+        for name, (x, y) in pins.items()
+    }
+    return replace(source, rgb=inner), moved
 
 
 def _require(reasons: list[QualityReason]) -> None:

@@ -27,6 +27,7 @@ from models.video.picture import PictureSource, read_picture
 from services.domain.errors import ContentRejected
 from services.domain.picture_storyboards import WigStoryboard
 from services.domain.product import ProductView
+from services.domain.video import LabelCorner
 
 Picture = NDArray[np.uint8]
 Matte = NDArray[np.float32]
@@ -237,7 +238,8 @@ class _Gallery:
         if self._label is not None:
             from models.video.label import VisibleLabel
 
-            label = VisibleLabel((sheet.shape[1], sheet.shape[0]), None, corner=self._label.corner)
+            # Below on the right: an empty cell, or shoulders.
+            label = VisibleLabel((sheet.shape[1], sheet.shape[0]), None, corner=LabelCorner.BOTTOM_RIGHT)
             label.draw_on_picture(sheet)
         self._write("sheet", sheet, ".jpg", quality=90)
 

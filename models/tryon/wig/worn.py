@@ -143,7 +143,7 @@ def _skull_cut(wig_alpha: Matte, points: Points, face_width: float) -> Matte:
 
 
 def _behind(wig_rgba: Picture, points: Points) -> Picture:
-    """The inner back of the wig: between its left and right part beside the neck, dark, behind the person."""
+    """The inner back of the wig, dark, behind the person: between its left and right part beside temples and neck."""
     import cv2
 
     height, width = wig_rgba.shape[:2]
@@ -160,7 +160,7 @@ def _behind(wig_rgba: Picture, points: Points) -> Picture:
     between = both[:, None] & (columns >= left[:, None] - 2) & (columns <= right[:, None] + 2)
     rows = np.arange(height)
     ends = int(np.flatnonzero(both).max()) if both.any() else 0
-    fade = np.clip((ends - rows) / max(0.25 * face_height, 1), 0, 1) * (rows > centre[1])
+    fade = np.clip((ends - rows) / max(0.25 * face_height, 1), 0, 1) * (rows > top[1])
     out = np.zeros_like(wig_rgba)
     if not between.any():
         return out
