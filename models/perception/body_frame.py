@@ -22,6 +22,7 @@ _THIGH: Final = (0.20, 0.40)
 _SHIN: Final = (0.16, 0.34)
 _FOOT: Final = (0.12, 0.20)
 _SEEN: Final = (0.5, 0.8)  # visibility from which a limb counts not at all, and fully
+_ACROSS: Final = (0.5, 0.9)  # shoulder widths beside the middle, torso lengths below the shoulders
 # Where some mesh points lie on an upright face of width 1, from the nose's middle: for a face known by the body alone.
 _CHEEKS: Final = {50: (-0.27, 0.1), 280: (0.27, 0.1), 205: (-0.25, 0.25), 425: (0.25, 0.25), 151: (0.0, -0.42)}
 _ARM_POINTS: Final = (
@@ -60,11 +61,17 @@ _LEG_POINTS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arm:
-    """How much each pixel may belong to it, float32 (h, w), 0 to 1."""
+    """How much each pixel may belong to it, float32 (h, w), 0 to 1.
+
+    Attributes:
+        forearm: With the hand.
+        is_across: Whether the wrist lies before the torso: the arm does not hang beside it.
+    """
 
     whole: Values
     forearm: Values
     hand: Values
+    is_across: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,14 +129,20 @@ def body_frame(points: Values, visibility: NDArray[np.float32], size: tuple[int,
     outline += [hips[1] + 0.12 * (hips[1] - hips[0]), hips[0] + 0.12 * (hips[0] - hips[1])]
     torso = np.zeros((height, width), np.uint8)
     cv2.fillPoly(torso, [np.round(outline).astype(np.int32)], (1,))
+
+    def is_across(wrist: BodyPoint) -> bool:
+        offset = points[wrist] - middle
+        beside = abs(float(offset[1] * below[0] - offset[0] * below[1])) / shoulder_width
+        return beside < _ACROSS[0] and float(offset @ below) / torso_length < _ACROSS[1]
+
     limbs = _Limbs(points, visibility, (rows, columns), shoulder_width)
     legs, thighs, feet = limbs.legs()
     return BodyFrame(
         along=np.asarray((x * below[0] + y * below[1]) / torso_length, np.float32),
         beside=np.asarray((y * below[0] - x * below[1]) / shoulder_width, np.float32),
         torso=torso > 0,
-        left=limbs.arm(_ARM_POINTS[0]),
-        right=limbs.arm(_ARM_POINTS[1]),
+        left=limbs.arm(_ARM_POINTS[0], is_across=is_across(BodyPoint.LEFT_WRIST)),
+        right=limbs.arm(_ARM_POINTS[1], is_across=is_across(BodyPoint.RIGHT_WRIST)),
         legs=legs,
         thighs=thighs,
         feet=feet,
@@ -147,7 +160,7 @@ class _Limbs:
         self._rows, self._columns = grid
         self._unit = shoulder_width
 
-    def arm(self, names: tuple[BodyPoint, ...]) -> Arm:
+    def arm(self, names: tuple[BodyPoint, ...], *, is_across: bool) -> Arm:
         shoulder, elbow, wrist, index, pinky = (self._points[name] for name in names)
         seen = self._seen(names[1:3])
         upper_seen = self._seen(names[1:2])
@@ -156,7 +169,8 @@ class _Limbs:
         hand, _ = self._tube(wrist, wrist + 1.5 * ((index + pinky) / 2 - wrist), _HAND)
         hand = hand * rise(at, 0.85, 1.05) * seen
         forearm = np.maximum(fore * seen, hand)
-        return Arm(whole=np.maximum(upper * upper_seen, forearm), forearm=forearm, hand=hand)
+        whole = np.maximum(upper * upper_seen, forearm)
+        return Arm(whole=whole, forearm=forearm, hand=hand, is_across=is_across)
 
     def legs(self) -> tuple[Values, NDArray[np.bool_], Values]:
         legs = np.zeros_like(self._rows)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.perception import edges
-from models.perception.body_frame import BodyFrame, body_frame, face_of_pose
+from models.perception.body_frame import Arm, BodyFrame, body_frame, face_of_pose
 from models.perception.clothing import ClothingMask
 from models.perception.color_model import ColorModel, Features, clusters, features_of
 from models.perception.face import FaceLandmarks
@@ -298,7 +298,7 @@ class _Masks:
         confidence = float(np.clip((decided - 0.5) / 0.45, 0, 1)) * pose.confidence
         head = scene.head * (scene.face.outside < 0.25) * (1 - scene.throat)
         arms = (body.left.whole * (1 - head), body.right.whole * (1 - head))
-        over = body.forearms * rise(body.along, 0.1, 0.2) * (1 - rise(np.abs(body.beside), 0.44, 0.52))
+        over = np.maximum(self._over(body.left), self._over(body.right))
         return (
             SkinMask(
                 mask=self._full(skin),
@@ -324,6 +324,12 @@ class _Masks:
             ),
         )
 
+    def _over(self, arm: Arm) -> Mask:
+        """Where a forearm lies before the body: one that hangs does so only as far as the torso reaches."""
+        body = self._scene.body
+        reach = (0.7, 0.8) if arm.is_across else (0.44, 0.52)
+        return arm.forearm * rise(body.along, 0.02, 0.12) * (1 - rise(np.abs(body.beside), *reach))
+
     def _hangs_free(self) -> bool:
         """Whether the lower cloth spans both legs, or bare legs come out of it: no trousers do."""
         scene = self._scene
@@ -346,7 +352,7 @@ class _Masks:
         return float(np.median(is_lower[:, columns].argmax(0))) + self._window.top
 
     def _fine(self, kind: _Class) -> Mask:
-        return rise(self._guide.fit(self._soft[kind]).at(self._part), 0.1, 0.9)
+        return rise(self._guide.fit(self._soft[kind]).at(self._part), 0.2, 0.8)
 
     def _up(self, small: Mask) -> Mask:
         import cv2
