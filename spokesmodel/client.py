@@ -73,6 +73,10 @@ class Client:
         content, media_type = _json(body), {"Content-Type": "application/json"}
         return self._call("POST", path, content=content, headers=media_type | headers)
 
+    def delete(self, path: str) -> None:
+        """Have something deleted."""
+        self._call("DELETE", path)
+
     def items(self, path: str, **parameters: str) -> Iterator[Values]:
         """Everything of a listing, page after page."""
         cursor = ""

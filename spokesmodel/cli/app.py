@@ -6,18 +6,40 @@ from typing import Annotated
 
 import typer
 
-from spokesmodel.cli import admin, batch, catalogue, consents, demo, doctor, script, serve, verify, video
+from spokesmodel.cli import (
+    admin,
+    batch,
+    catalogue,
+    consents,
+    demo,
+    doctor,
+    image,
+    products,
+    script,
+    serve,
+    tryon,
+    verify,
+    video,
+    wig,
+)
 from spokesmodel.cli.output import EXIT_CODES_HELP
 
 app = typer.Typer(
     name="spokesmodel",
-    help=f"A marketing brief becomes a video in which a digital human speaks.\n\n{EXIT_CODES_HELP}",
+    help="A marketing brief becomes a video in which a digital human speaks; a product's photo becomes a picture of it "
+    f"worn by a model.\n\n{EXIT_CODES_HELP}",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("video")(video.video)
+app.command("wig")(wig.wig)
+app.command("tryon")(tryon.tryon)
+app.command("image")(image.image)
 app.add_typer(batch.app, name="batch")
+app.add_typer(products.wigs_app())
+app.add_typer(products.garments_app())
+app.command("models")(catalogue.models)
 app.command("script")(script.script)
 app.command("voices")(catalogue.voices)
 app.command("avatars")(catalogue.avatars)

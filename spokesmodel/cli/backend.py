@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from services.domain.errors import EngineFailed
+from services.domain.engine import EngineKind
+from services.domain.errors import EngineFailed, InvalidRequest
 from spokesmodel.cli.output import error_of_failure, progress_bar
 
 if TYPE_CHECKING:
@@ -33,12 +34,18 @@ StateDir = Annotated[
 
 
 @contextmanager
-def backend(state_dir: Path | None, *, with_engines: bool = True) -> Iterator[Client]:
+def backend(
+    state_dir: Path | None, *, with_engines: bool = True, engines: Sequence[EngineKind] | None = None
+) -> Iterator[Client]:
     """A client of a running backend.
+
+    Args:
+        engines: What an embedded backend serves; None is everything.
 
     Raises:
         Unavailable: It cannot be started, or its engine cannot be used.
     """
+    from models.serving.tasks import SERVED
     from services.settings import Settings
     from spokesmodel.client import Client
     from spokesmodel.runner import LocalSystem
@@ -52,7 +59,8 @@ def backend(state_dir: Path | None, *, with_engines: bool = True) -> Iterator[Cl
             folder = tempfile.TemporaryDirectory(prefix="spokesmodel-", ignore_cleanup_errors=True)
             state_dir = Path(stack.enter_context(folder))
         settings = replace(Settings.from_environment(os.environ), state_dir=state_dir)
-        system = stack.enter_context(LocalSystem(settings, with_workers=with_engines, quiet=True))
+        served = SERVED if engines is None else engines
+        system = stack.enter_context(LocalSystem(settings, engines=served, with_workers=with_engines, quiet=True))
         try:
             yield stack.enter_context(Client(system.url, system.api_key))
         except EngineFailed:
@@ -66,8 +74,26 @@ def _show_end_of(log: Path) -> None:
         sys.stderr.writelines(log.read_text(errors="replace").splitlines(keepends=True)[-_LOG_LINES:])
 
 
-def run_job(client: Client, path: str, body: dict[str, Any], *, as_json: bool) -> dict[str, Any]:
+def kept(state_dir: Path | None, what: str) -> Path:
+    """The state folder, for commands whose results stay there.
+
+    Raises:
+        InvalidRequest: ``missing``.
+    """
+    if state_dir is None:
+        raise InvalidRequest(
+            f"{what} are kept in a state folder; name it with --state-dir.", code="missing", param="state-dir"
+        )
+    return state_dir
+
+
+def run_job(
+    client: Client, create: str | Callable[[dict[str, Any]], dict[str, Any]], body: dict[str, Any], *, as_json: bool
+) -> dict[str, Any]:
     """Submit a job and wait for its success; Ctrl-C cancels it.
+
+    Args:
+        create: The path to which ``body`` is posted, or what posts it and answers the job.
 
     Raises:
         Canceled: By Ctrl-C, or by somebody else.
@@ -75,7 +101,7 @@ def run_job(client: Client, path: str, body: dict[str, Any], *, as_json: bool) -
     """
     from services.domain.errors import Canceled
 
-    job = client.post(path, body)
+    job = client.post(create, body) if isinstance(create, str) else create(body)
     with progress_bar(as_json) as on_progress:
         try:
             job = client.wait(job["id"], on_progress)

@@ -1,4 +1,4 @@
-"""``spokesmodel voices`` and ``spokesmodel avatars``: what can be chosen."""
+"""``spokesmodel voices``, ``spokesmodel avatars`` and ``spokesmodel models``: what can be chosen."""
 
 from __future__ import annotations
 
@@ -39,3 +39,15 @@ def avatars(state_dir: StateDir = None, as_json: AsJson = False) -> None:
             for avatar in found
         ]
         print_table(("id", "name", "kind", "whose"), rows)
+
+
+def models(state_dir: StateDir = None, as_json: AsJson = False) -> None:
+    """List the built-in models who wear products: id, name, and what they are like."""
+    with told_errors(as_json), backend(state_dir, with_engines=False) as client:
+        found = list(client.items("/v1/models"))
+        if as_json:
+            print_json(found)
+            return
+        traits = ("gender", "age", "skin_tone", "body", "pose", "scene")
+        rows = [(model["id"], model["name"], *(str(model[trait]) for trait in traits)) for model in found]
+        print_table(("id", "name", *traits), rows)

@@ -9,8 +9,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from services.domain.consent import Likeness
-from services.domain.errors import InvalidRequest
-from spokesmodel.cli.backend import StateDir, backend
+from spokesmodel.cli.backend import StateDir, backend, kept
 from spokesmodel.cli.output import AsJson, print_json, print_table, told_errors
 from spokesmodel.cli.texts import existing_file
 
@@ -38,7 +37,7 @@ def add(
     """Record a consent; prints its id, for `spokesmodel video --consent`."""
     with told_errors(as_json):
         existing_file(evidence, param="evidence")
-        with backend(_kept(state_dir), with_engines=False) as client:
+        with backend(kept(state_dir, "Consents"), with_engines=False) as client:
             body: dict[str, Any] = {
                 "subject": subject,
                 "purpose": purpose,
@@ -61,7 +60,7 @@ def list_consents(
     as_json: AsJson = False,
 ) -> None:
     """List the consents, newest first."""
-    with told_errors(as_json), backend(_kept(state_dir), with_engines=False) as client:
+    with told_errors(as_json), backend(kept(state_dir, "Consents"), with_engines=False) as client:
         found = list(client.items("/v1/consents", **({} if subject is None else {"subject": subject})))
         if as_json:
             print_json(found)
@@ -78,17 +77,9 @@ def revoke(
     consent_id: Annotated[str, typer.Argument(metavar="ID")], state_dir: StateDir = None, as_json: AsJson = False
 ) -> None:
     """Revoke a consent: it permits nothing from now on, and what waits or runs under it fails."""
-    with told_errors(as_json), backend(_kept(state_dir), with_engines=False) as client:
+    with told_errors(as_json), backend(kept(state_dir, "Consents"), with_engines=False) as client:
         revoked = client.post(f"/v1/consents/{consent_id}/revoke")
         if as_json:
             print_json(revoked)
         else:
             typer.echo(f"{revoked['id']} revoked at {revoked['revoked_at']}")
-
-
-def _kept(state_dir: Path | None) -> Path:
-    if state_dir is None:
-        raise InvalidRequest(
-            "Consents are kept in a state folder; name it with --state-dir.", code="missing", param="state-dir"
-        )
-    return state_dir

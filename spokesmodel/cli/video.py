@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from services.domain.engine import EngineKind
 from services.domain.errors import InvalidRequest
 from services.domain.video import Aspect, LabelCorner, SubtitleMode
 from spokesmodel.cli.backend import StateDir, backend, run_job
@@ -118,7 +119,7 @@ def video(
             "disclosure": {"visible_label": label, "corner": label_corner.value if label_corner else None},
             "seed": seed,
         }
-        with backend(state_dir) as client:
+        with backend(state_dir, engines=(EngineKind.VIDEO,)) as client:
             presenter = presenter_of(client, portrait)
             right = {**({"consent_id": consent} if consent else {}), **({"synthetic": True} if synthetic else {})}
             body["presenter"] = {**presenter, **right, "face": _face(face)}

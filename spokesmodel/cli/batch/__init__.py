@@ -1,4 +1,4 @@
-"""``spokesmodel batch``: many videos from one file. ``app`` holds the commands; their parts are in modules beside."""
+"""``spokesmodel batch``: many videos or pictures from one file. ``app`` holds the commands."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import typer
 
 from spokesmodel.cli.batch import commands
 
-app = typer.Typer(help="Many videos from one CSV or JSONL file.", no_args_is_help=True)
+app = typer.Typer(
+    help="Many videos, previews, images or catalogue entries from one CSV or JSONL file.", no_args_is_help=True
+)
 app.command("run")(commands.run)
 app.command("status")(commands.status)
 app.command("retry")(commands.retry)

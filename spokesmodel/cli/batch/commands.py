@@ -32,6 +32,11 @@ _UNFINISHED: Final = ("queued", "processing", "paused")
 
 class Kind(StrEnum):
     VIDEO = "video"
+    WIG_PREVIEW = "wig_preview"
+    GARMENT_PREVIEW = "garment_preview"
+    IMAGE = "image"
+    WIG = "wig"
+    GARMENT = "garment"
 
 
 class OnInvalid(StrEnum):
@@ -61,10 +66,13 @@ def run(
         typer.Argument(
             metavar="FILE",
             help="CSV or JSONL. Columns are fields (speech.text), id is your own name of a row; presenter.file, "
-            "speech.audio_file and background.file name files beside it, which are sent.",
+            "speech.audio_file, background.file, model.file, wig.file and other columns that end in file name files "
+            "beside it, which are sent.",
         ),
     ],
-    kind: Annotated[Kind, typer.Option(help="What each row makes.")] = Kind.VIDEO,
+    kind: Annotated[
+        Kind, typer.Option(help="What each row makes; wig and garment are catalogue entries.")
+    ] = Kind.VIDEO,
     defaults: Annotated[
         Path | None, typer.Option(metavar="FILE.json", help="Part of a request that lies under every row.")
     ] = None,
@@ -78,8 +86,9 @@ def run(
     key_file: KeyFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a video of every row, and fetch them. Run again, an unfinished batch goes on.
+    """Make a video, preview, image or catalogue entry of every row, and fetch what was made.
 
+    Run again, an unfinished batch goes on.
     Status 3 when a row is invalid or has failed. Ctrl-C stops waiting; the batch is kept.
     """
     with told_errors(as_json):

@@ -35,6 +35,7 @@ _DEVICES: Final = (
     *(f"{port}{number}" for port in ("COM", "LPT") for number in range(1, 10)),
 )
 RESULTS: Final = "results.csv"
+_QUANTITIES: Final = {"output_s": "{:.0f} s of video", "pictures": "{:.0f} pictures", "turntables": "{:.0f} turntables"}
 Values = dict[str, Any]
 
 
@@ -220,4 +221,6 @@ def estimate_of(batch: Mapping[str, Any]) -> str:
     estimate = batch["estimate"]
     cost = estimate["cost"]
     amount = f"{cost['amount']:.2f}" if cost["amount"] >= 1 else f"{cost['amount']:.4f}"
-    return f"estimate: {estimate['quantities'].get('output_s', 0):.0f} s of video, {amount} {cost['currency']}"
+    quantities = estimate["quantities"]
+    parts = [text.format(quantities[unit]) for unit, text in _QUANTITIES.items() if quantities.get(unit)]
+    return f"estimate: {', '.join([*parts, amount])} {cost['currency']}"
