@@ -22,11 +22,12 @@ _RATIOS: Final = {
     CropShape.BANNER: 16 / 9,
     CropShape.HEAD: 1.0,
 }
-_MARGIN: Final = 0.06  # of the subject's longer side, round a whole person or product
+_MARGINS: Final = (0.06, 0.02)  # of the subject's longer side, round a whole person or product
 _HEADROOM: Final = 0.22  # of the head's height, above hair; the picture may hold less
 _BESIDE_HEAD: Final = 0.15
 _BUST: Final = 0.75  # head heights below the chin that a picture of a person needs to look like one
 _HEAD_SIDE: Final = 1.75  # of the head's longer side
+_TIGHT_HEAD_SIDE: Final = 1.15  # where the picture holds no more
 _HEAD_MIDDLE: Final = 0.47  # where the head's middle lies in a crop of it, from above
 _SEAM_SHARE: Final = 0.03  # of the crop's longer side, over which picture and padding fade into each other
 
@@ -59,17 +60,19 @@ def crop_window(subject: Subject, shape: CropShape) -> Window:
     height, width = subject.matte.shape
     ratio = _RATIOS[shape]
     if shape is CropShape.HEAD and subject.head is not None:
-        side = _HEAD_SIDE * max(subject.head.width, subject.head.height)
+        longer = max(subject.head.width, subject.head.height)
+        side = max(min(_HEAD_SIDE * longer, width, height), _TIGHT_HEAD_SIDE * longer)
         middle_x = (subject.head.left + subject.head.right) / 2
         middle_y = (subject.head.top + subject.head.bottom) / 2
         return _placed(
             side, side, (middle_x - side / 2, middle_y - _HEAD_MIDDLE * side), subject.head, subject, fits=False
         )
-    needed = _needed(subject)
     wide, tall = min(width, height * ratio), min(height, width / ratio)
-    least = max(needed.width, needed.height * ratio)
-    if least > wide:
-        wide, tall = least, least / ratio
+    needed = next((box for box in _needs(subject) if box.width <= wide and box.height <= tall), None)
+    if needed is None:
+        needed = _needs(subject)[-1]
+        wide = max(needed.width, needed.height * ratio)
+        tall = wide / ratio
     left = (needed.left + needed.right) / 2 - wide / 2
     top = needed.top - 0.5 * (tall - needed.height) if _is_whole(subject) else needed.top
     return _placed(wide, tall, (left, top), needed, subject, fits=True)
@@ -87,7 +90,9 @@ def cropped(layers: Layers, subject: Subject, shape: CropShape) -> Layers:
     pads = ((top, bottom), (left, right))
     if layers.alpha is not None:
         return Layers(rgb=np.pad(rgb, (*pads, (0, 0))), alpha=np.pad(layers.alpha[inner], pads))
-    return Layers(rgb=_padded(rgb, subject.matte[inner], (left, top), (window.width, window.height)))
+    runs_out = any(pad and is_cut for pad, is_cut in zip((left, top, right, bottom), subject.cut_sides(), strict=True))
+    matte = None if runs_out else subject.matte[inner]
+    return Layers(rgb=_padded(rgb, matte, (left, top), (window.width, window.height)))
 
 
 def _is_whole(subject: Subject) -> bool:
@@ -96,28 +101,29 @@ def _is_whole(subject: Subject) -> bool:
     return subject.box.height > 0 and not (left or right or bottom)
 
 
-def _needed(subject: Subject) -> Box:
-    """What must be in every crop, with the room it needs round it, in the picture where that has the room."""
+def _needs(subject: Subject) -> tuple[Box, ...]:
+    """What must be in every crop, with room round it, and then what must be if that is too much for the picture."""
     height, width = subject.matte.shape
     if subject.box.height <= 0 and subject.head is None:
-        return Box(left=width / 4, top=height / 4, right=3 * width / 4, bottom=3 * height / 4)
+        return (Box(left=width / 4, top=height / 4, right=3 * width / 4, bottom=3 * height / 4),)
     if subject.head is None or _is_whole(subject):
-        margin = _MARGIN * max(subject.box.width, subject.box.height)
+        side = max(subject.box.width, subject.box.height)
         box = subject.box if subject.head is None else subject.box.union(subject.head)
-        cut_left, cut_top, cut_right, cut_bottom = subject.cut_sides()
-        return box.grown(
-            0 if cut_left else margin, 0 if cut_top else margin, 0 if cut_right else margin, 0 if cut_bottom else margin
-        )
+        cut = subject.cut_sides()
+        return tuple(box.grown(*(0 if is_cut else margin * side for is_cut in cut)) for margin in _MARGINS)
     head = subject.head
-    needed = head.grown(
-        _BESIDE_HEAD * head.width, _HEADROOM * head.height, _BESIDE_HEAD * head.width, _BUST * head.height
-    )
+    aside, above = _BESIDE_HEAD * head.width, _HEADROOM * head.height
+    bust = head.grown(aside, above, aside, _BUST * head.height)
+    tight = head.grown(0.2 * aside, 0.4 * above, 0.2 * aside, 0.4 * _BUST * head.height)
     # What the picture does not hold of this room is not padded: the frame itself ends there.
-    return Box(
-        left=max(0.0, needed.left),
-        top=max(0.0, needed.top),
-        right=min(float(width), needed.right),
-        bottom=min(float(height), needed.bottom),
+    return tuple(
+        Box(
+            left=max(0.0, box.left),
+            top=max(0.0, box.top),
+            right=min(float(width), box.right),
+            bottom=min(float(height), box.bottom),
+        )
+        for box in (bust, tight)
     )
 
 
@@ -142,22 +148,28 @@ def _placed(
 
 
 def _padded(
-    rgb: NDArray[np.uint8], matte: NDArray[np.float32], offset: tuple[int, int], size: tuple[int, int]
+    rgb: NDArray[np.uint8], matte: NDArray[np.float32] | None, offset: tuple[int, int], size: tuple[int, int]
 ) -> NDArray[np.uint8]:
-    """``rgb`` in a larger frame whose rest continues its background; the person does not run into it."""
+    """``rgb`` in a larger frame whose rest continues it, softer and softer.
+
+    ``matte`` says where the subject is: only its background is continued. None where the frame cuts the subject on a
+    side that is padded: then the subject fades out with the rest.
+    """
     from models.video.background import blurred_behind
 
-    behind = blurred_behind(rgb, matte) if float(matte.max(initial=0)) > 0 and float(matte.min()) < 0.5 else rgb
+    behind = rgb
+    if matte is not None and float(matte.max(initial=0)) >= 0.5 and float(matte.min()) < 0.5:
+        behind = blurred_behind(rgb, matte)
     plate = surroundings(behind, offset, *size)
     height, width = rgb.shape[:2]
     left, top = offset
     reach = max(2, round(_SEAM_SHARE * max(size)))
     across = ramp(width, reach, start=left > 0, end=left + width < size[0])
     down = ramp(height, reach, start=top > 0, end=top + height < size[1])
-    # The subject itself is not faded where it comes near the seam.
-    weight = np.maximum(np.minimum(across[None], down[:, None]), matte)[..., None]
+    weight = np.minimum(across[None], down[:, None])
+    if matte is not None:
+        weight = np.maximum(weight, matte)
     where = np.s_[top : top + height, left : left + width]
-    whole = weight[..., 0] >= 1
-    mixed = rounded(plate[where] + weight * (rgb.astype(np.float32) - plate[where]))
-    plate[where] = np.where(whole[..., None], rgb, mixed)
+    mixed = rounded(plate[where] + weight[..., None] * (rgb.astype(np.float32) - plate[where]))
+    plate[where] = np.where(weight[..., None] >= 1, rgb, mixed)
     return plate

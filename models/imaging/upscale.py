@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -92,7 +93,7 @@ class UpconvNetwork:
     def __init__(self, data: bytes) -> None:
         self._data, self._position = data, 0
         self._layers: list[tuple[Values, Values]] = []
-        for num_in, num_out in zip(_CHANNELS, _CHANNELS[1:], strict=False):
+        for num_in, num_out in pairwise(_CHANNELS):
             kernel = self._halves(num_out * num_in * 9).reshape(num_out, num_in, 3, 3)
             self._layers.append((np.ascontiguousarray(kernel.transpose(2, 3, 1, 0)), self._floats(num_out)))
         last = self._halves(3 * _CHANNELS[-1] * 16).reshape(3, _CHANNELS[-1], 4, 4)
@@ -161,7 +162,7 @@ def _enlarged(values: Values, kernel: Values, bias: Values) -> Values:
 
 
 def _is_tiny(rgb: Picture) -> bool:
-    return min(rgb.shape[:2]) <= _MARGIN_PX
+    return bool(min(rgb.shape[:2]) <= _MARGIN_PX)
 
 
 def _continued(rgb: Picture, alpha: NDArray[np.uint8]) -> Picture:
