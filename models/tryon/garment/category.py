@@ -13,6 +13,7 @@ from services.domain.product import GarmentCategory
 LEGS: Final = frozenset({GarmentCategory.TROUSERS, GarmentCategory.OVERALL})
 CHEST: Final = frozenset(GarmentCategory) - {GarmentCategory.SKIRT, GarmentCategory.TROUSERS}
 CLEAR: Final = 0.55  # from this confidence on, a category is taken without asking
+_COLLARED: Final = 0.7  # a collar with sleeves is a shirt more often than a jacket, a collar without a waistcoat
 _LEG_ROWS: Final = (0.72, 0.80, 0.88, 0.95)  # of the height, where legs are apart
 _DRESS_RATIO: Final = 2.0  # collar to hem over chest width, between the longest tops and the shortest straight dresses
 _DRESS_SLOPE: Final = 5.0
@@ -28,14 +29,17 @@ class CategoryGuess:
     confidence: float
 
 
-def recognize_category(shape: Silhouette, *, chest_width: float, length: float, placket: float) -> CategoryGuess:
+def recognize_category(
+    shape: Silhouette, *, chest_width: float, length: float, has_collar: bool, sleeved: bool
+) -> CategoryGuess:
     """The category of an upright silhouette.
 
     Args:
         shape: The garment's outline.
         chest_width: From armpit to armpit in the silhouette's pixels.
         length: From collar to hem in the silhouette's pixels.
-        placket: 0 to 1, how surely a line of buttons or an opening runs down its middle.
+        has_collar: Whether a collar stands above its shoulders.
+        sleeved: Whether it has sleeves.
     """
     legs = leg_share(shape)
     flat = _flat_top(shape)
@@ -53,8 +57,10 @@ def recognize_category(shape: Silhouette, *, chest_width: float, length: float, 
     dress = float(1 / (1 + np.exp(-_DRESS_SLOPE * (ratio - _DRESS_RATIO) - swing)))
     if dress >= 0.5:
         return _guess(GarmentCategory.DRESS, GarmentCategory.TOP, dress)
-    if placket >= 0.5:
-        return _guess(GarmentCategory.SHIRT, GarmentCategory.JACKET, 1 - dress)
+    if has_collar and sleeved:
+        return _guess(GarmentCategory.SHIRT, GarmentCategory.JACKET, min(1 - dress, _COLLARED))
+    if has_collar:
+        return _guess(GarmentCategory.JACKET, GarmentCategory.SHIRT, min(1 - dress, _COLLARED))
     return _guess(GarmentCategory.TOP, GarmentCategory.DRESS, 1 - dress)
 
 

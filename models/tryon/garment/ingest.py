@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.tryon.garment.asset import MAX_SIDE_PX, GarmentAsset
-from models.tryon.garment.category import recognize_category
+from models.tryon.garment.category import CHEST, CategoryGuess, recognize_category
 from models.tryon.garment.edges import soft_edges
-from models.tryon.garment.landmarks import halves_of_top, landmarks_of
-from models.tryon.garment.mask import find_garment
+from models.tryon.garment.landmarks import HalfTop, SleeveKind, halves_of_top, landmarks_of
+from models.tryon.garment.mask import GarmentMask, find_garment
+from models.tryon.garment.neck import Neck, find_neck
 from models.tryon.garment.notches import Point
+from models.tryon.garment.pins import pinned
+from models.tryon.garment.quality import alpha_reasons, frame_reasons, mask_reasons, shape_reasons, sharpness_reasons
 from models.tryon.garment.silhouette import SIDE_PX, Silhouette, silhouette_of, tilt_of
-from models.video.picture import read_picture
+from models.video.picture import PictureSource, read_picture
 from services.domain.errors import ContentRejected
 from services.domain.product import GarmentCategory, ProductView, QualityReason
 
@@ -57,51 +60,104 @@ def ingest_garment(
         max_pixels: Most that the file may hold.
 
     Raises:
-        ContentRejected: ``unreadable_media``, ``picture_too_large``, ``product_empty``.
+        ContentRejected: ``unsupported_media``, ``unreadable_media``, ``picture_too_large``; the photo cannot be used:
+            ``product_empty``, ``product_polarity``, ``product_touches_frame``, ``product_several``,
+            ``product_low_resolution``, ``product_blurred``, ``category_unclear``.
+        InvalidRequest: ``pins_unknown``.
     """
     picture = read_picture(photo, photo.name, max_pixels=max_pixels)
     if picture is None:
-        raise ContentRejected(f'"{photo.name}" is no picture.', code="unreadable_media")
-    found = find_garment(picture.rgb)
-    if not found.mask.any():
-        raise ContentRejected(
-            f'No garment stands out from the background in "{photo.name}". Lay it on an even, contrasting ground.',
-            code="product_empty",
-        )
-    cutout = _cut_out(picture.rgb, found.mask)
+        raise ContentRejected(f'"{photo.name}" is no picture.', code="unsupported_media")
+    found, quality = _found(picture)
+    _require(quality)
+    cutout = _cut_out(_straight(picture), found.mask if picture.alpha is None else picture.alpha / 255)
+    if picture.alpha is None:
+        color, coverage = soft_edges(cutout.rgb, cutout.mask, faint=found.faint)
+        quality += sharpness_reasons(cutout.rgb, np.asarray(coverage * 255, np.uint8))
+    else:
+        color, coverage = cutout.rgb, cutout.mask
+    alpha = np.asarray(np.clip(coverage, 0, 1) * 255 + 0.5, np.uint8)
     shape, scale = _shape(cutout.mask)
-    right, left = halves_of_top(shape)
-    chest = right.armpit[0] - (shape.mask.shape[1] - 1 - left.armpit[0])
-    length = (right.hem[1] + left.hem[1] - right.collar[1] - left.collar[1]) / 2
-    guess = recognize_category(shape, chest_width=chest, length=length, placket=0.0)
+    tops = halves_of_top(shape)
+    left = (shape.mask.shape[1] - 1 - tops[1].collar[0], tops[1].collar[1])
+    neck = find_neck(color, alpha, _scaled(left, scale), _scaled(tops[0].collar, scale))
+    guess = _recognized(shape, tops, neck)
+    quality += shape_reasons(shape, guess, given=category is not None)
+    _require(quality)
     category = category or guess.category
     points, sleeves = landmarks_of(shape, category, back=view is ProductView.BACK)
-    landmarks = {name: ((x + 0.5) / scale - 0.5, (y + 0.5) / scale - 0.5) for name, (x, y) in points.items()}
-    outline = (shape.outline + 0.5) / scale - 0.5
-    color, coverage = soft_edges(cutout.rgb, cutout.mask, faint=found.faint)
-    alpha = np.asarray(coverage * 255 + 0.5, np.uint8)
-    quality: tuple[QualityReason, ...] = ()
+    landmarks = {name: _scaled(point, scale) for name, point in points.items()}
+    has_neck = category in CHEST and category is not GarmentCategory.OVERALL and view is ProductView.FRONT
+    inner = neck.inner(alpha.shape) if has_neck else np.zeros(alpha.shape, np.uint8)
+    if has_neck:
+        landmarks["neck_front"] = neck.front
+    landmarks |= pinned(pins or {}, category, picture.size, cutout.to_cutout)
+    if any(name.startswith("cuff_") for name in pins or {}):
+        sleeves = SleeveKind.SLEEVED
     return GarmentAsset(
         picture_rgba=np.dstack([color, alpha]),
         category=category,
         view=view,
         sleeves=sleeves,
         landmarks=landmarks,
-        outline=np.asarray(outline, np.float32),
-        inner=np.zeros(alpha.shape, np.uint8),
-        confidence=guess.confidence,
-        quality=quality,
+        outline=np.asarray((shape.outline + 0.5) / scale - 0.5, np.float32),
+        inner=np.minimum(inner, alpha),
+        confidence=min(guess.confidence, float(np.clip(shape.symmetry / 0.9, 0, 1))),
+        quality=tuple(quality),
     )
 
 
-def _cut_out(rgb: NDArray[np.uint8], mask: NDArray[np.bool_]) -> _Cutout:
+def _found(picture: PictureSource) -> tuple[GarmentMask, list[QualityReason]]:
+    """Where the garment is: by the picture's own transparency if it has any, else told from its background."""
+    if picture.alpha is None:
+        found = find_garment(picture.rgb)
+        return found, mask_reasons(picture.rgb, found)
+    mask = picture.alpha > 127
+    found = GarmentMask(mask=mask, plain=True, contrast=np.inf, faint=False, parts=(int(mask.sum()),))
+    quality = alpha_reasons(picture.alpha)
+    return found, quality or frame_reasons(mask, None)
+
+
+def _straight(picture: PictureSource) -> NDArray[np.uint8]:
+    """Colours without the white that a transparent picture is laid over."""
+    if picture.alpha is None:
+        return picture.rgb
+    alpha = np.maximum(picture.alpha[:, :, None].astype(np.float32) / 255, 1 / 255)
+    straight = (picture.rgb - 255 * (1 - alpha)) / alpha
+    return np.asarray(np.clip(straight + 0.5, 0, 255), np.uint8)
+
+
+def _require(quality: list[QualityReason]) -> None:
+    for reason in quality:
+        if reason.blocking:
+            raise ContentRejected(reason.detail, code=reason.code, param="photo")
+
+
+def _scaled(point: Point, scale: float) -> Point:
+    """A point of the silhouette in pixels of the cutout."""
+    return (point[0] + 0.5) / scale - 0.5, (point[1] + 0.5) / scale - 0.5
+
+
+def _recognized(shape: Silhouette, tops: tuple[HalfTop, HalfTop], neck: Neck) -> CategoryGuess:
+    right, left = tops
+    return recognize_category(
+        shape,
+        chest_width=right.armpit[0] - (shape.mask.shape[1] - 1 - left.armpit[0]),
+        length=(right.hem[1] + left.hem[1] - right.collar[1] - left.collar[1]) / 2,
+        has_collar=neck.has_collar,
+        sleeved=right.cuff_outer is not None or left.cuff_outer is not None,
+    )
+
+
+def _cut_out(rgb: NDArray[np.uint8], mask: NDArray[Any]) -> _Cutout:
     """The garment turned upright and cropped with a margin, at most ``MAX_SIDE_PX`` long."""
     import cv2
 
     height, width = mask.shape
-    angle = tilt_of(mask)
+    solid = mask > 0.5
+    angle = tilt_of(solid)
     matrix = np.asarray(cv2.getRotationMatrix2D(((width - 1) / 2, (height - 1) / 2), angle, 1.0), np.float64)
-    rows, columns = np.nonzero(mask)
+    rows, columns = np.nonzero(solid)
     turned = matrix[:, :2] @ np.stack([columns, rows]) + matrix[:, 2:]
     low, high = turned.min(1), turned.max(1)
     margin = _MARGIN * float((high - low).max()) + 2

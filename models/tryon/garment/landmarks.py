@@ -32,6 +32,7 @@ _DEEP_GAP: Final = 0.85  # of the chest's width below the shoulder: no armhole i
 _LONG_SLEEVE: Final = 1.1  # of the chest's width, from shoulder to cuff
 _ARMHOLE: Final = 0.40  # of the chest's width from shoulder to armpit, where the sleeve hides it (measured on shirts)
 _STRAP: Final = 0.13  # of the chest's width: narrower shoulders are straps
+_COLLAR_STEEP: Final = 0.7  # slope of a collar's side at least; shoulders fall less
 _COLLAR_TURN_DEG: Final = -14.0
 
 
@@ -151,7 +152,10 @@ def _collar(shape: Silhouette, top: NDArray[np.float32], turns: NDArray[np.float
     concave = np.where(near & after, turns[: len(top)], 0)
     notch = int(np.argmin(concave))
     if concave[notch] < _COLLAR_TURN_DEG and notch > peak:
-        return notch
+        corner = int(np.flatnonzero(top[:notch, 1] < top[peak, 1] + 0.015 * shape.height)[-1])
+        rise, run = top[notch, 1] - top[corner, 1], top[notch, 0] - top[corner, 0]
+        if rise > _COLLAR_STEEP * run:
+            return notch
     return max(peak, 1)
 
 

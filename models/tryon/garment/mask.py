@@ -40,6 +40,9 @@ _HANGER_PX: Final = 28
 _MIN_OPENING: Final = 0.001  # of the likely garment
 _SAME_WALL: Final = 20.0  # of L, a or b
 _DEEP_PX: Final = 12
+_DARKEST: Final = 0.25  # of the ground's light: the core of a shadow is not darker
+_ROUGH: Final = 2.5  # mean of the Laplacian of L: cloth is rougher than a shadow
+_MOST_SHADOW: Final = 0.06  # of the cut: more is grey cloth
 _KEPT_HOLE: Final = 0.004  # of the garment: smaller ones are studs, buttons and labels
 _KEPT_PART: Final = 0.04  # of the largest part: smaller ones are dirt
 
@@ -89,6 +92,8 @@ def find_garment(rgb: NDArray[np.uint8]) -> GarmentMask:
     depth = 0.6 * float(np.median(np.abs(lab[likely][:, 0] - ground[0]))) if likely.any() else 0.0
     seen = _stretched(lab, ground, (max(_WIDE[0], depth), *_WIDE[1:])) if plain else small
     cut = _grab(seen, likely, outside, _heart(likely, outside) if plain else None)
+    if plain:
+        cut &= ~_cast_shadow(lab, ground, cut)
     cleaned, parts = _garment_parts(cut)
     contrast = float(np.median(distance[cleaned])) if cleaned.any() else 0.0
     faint = plain and 0 < contrast < _FAINT
@@ -270,6 +275,35 @@ def _stretched(
 ) -> NDArray[np.uint8]:
     """Colours about the background's own, differences up to ``scale`` made large: uint8 (h, w, 3)."""
     return np.asarray(np.tanh((lab - ground) / np.asarray(scale, np.float32)) * 127 + 128, np.uint8)
+
+
+def _cast_shadow(lab: NDArray[np.float32], ground: NDArray[np.float32], cut: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The dark core of a shadow at a cut's rim: the background's hue, smooth, of a light the cloth itself has not."""
+    import cv2
+
+    heart = cv2.erode(cut.astype(np.uint8), np.ones((25, 25), np.uint8)) > 0
+    if heart.sum() < 100:
+        return np.zeros(cut.shape, np.bool_)
+    samples = lab[heart][:: max(1, int(heart.sum()) // 4000)]
+    darker = (lab[:, :, 0] < ground[0] - 3) & (lab[:, :, 0] > _DARKEST * ground[0])
+    hue = np.hypot(lab[:, :, 1] - ground[1], lab[:, :, 2] - ground[2]) < _SHADOW_CHROMA + 1
+    light = np.ascontiguousarray(lab[:, :, 0])
+    rough = cv2.GaussianBlur(np.abs(cv2.Laplacian(light, cv2.CV_32F)), (0, 0), 2.0)
+    possible = cut & darker & hue & (rough < _ROUGH)
+    # Against the cloth's own colours: grey cloth keeps its rim.
+    bins = np.histogramdd(samples, bins=(20, 16, 16), range=((0, 100), (-64, 64), (-64, 64)))[0]
+    common = cv2.dilate((bins > 0.004 * len(samples)).astype(np.uint8).reshape(20, -1), np.ones((3, 1), np.uint8))
+    common = common.reshape(bins.shape)
+    at = np.clip(((lab - (0, -64, -64)) / (5, 8, 8)).astype(int), 0, (19, 15, 15))
+    possible &= common[at[:, :, 0], at[:, :, 1], at[:, :, 2]] == 0
+    possible = cv2.morphologyEx(possible.astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8)) > 0
+    _, labels = cv2.connectedComponents(possible.astype(np.uint8), connectivity=8)
+    rim = possible & (cv2.dilate((~cut).astype(np.uint8), np.ones((5, 5), np.uint8)) > 0)
+    joined = np.unique(labels[rim])
+    shadow = np.isin(labels, joined[joined > 0])
+    if shadow.sum() > _MOST_SHADOW * cut.sum():
+        return np.zeros(cut.shape, np.bool_)
+    return np.asarray(cv2.dilate(shadow.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0, np.bool_)
 
 
 def _evenly_lit_ground(lab: NDArray[np.float32], likely: NDArray[np.bool_]) -> NDArray[np.bool_]:
