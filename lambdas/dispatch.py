@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from lambdas.runtime import job_id_of, note_failed_step, serve_job, serve_records, services
-from services.domain.errors import Conflict, NotFound
+from services.domain.errors import Conflict, NotFound, Unavailable
 from services.domain.job import Job, JobStep
 from services.domain.retry import backoff_s
 from services.usecases.claim_step import claim_step
@@ -50,11 +50,26 @@ def _is_bell(body: str) -> bool:
 
 
 def _serve_bell(has_time: Callable[[], bool]) -> None:
-    """Dispatch jobs, turn about between tenants, until none waits or there is no more room."""
+    """Dispatch jobs, turn about between tenants, until none waits or there is no more room; who sits and waits first.
+
+    Raises:
+        Unavailable: The store or one lane's engine cannot be asked; the other lane was served all the same.
+    """
+    failed: Unavailable | None = None
+    for step in (JobStep.DISPATCH_NOW, JobStep.DISPATCH):
+        try:
+            _serve_lane(step, has_time)
+        except Unavailable as error:
+            failed = error
+    if failed is not None:
+        raise failed
+
+
+def _serve_lane(step: JobStep, has_time: Callable[[], bool]) -> None:
     ours = services()
     while True:
         claimed = claim_step(
-            JobStep.DISPATCH,
+            step,
             limit=_ROUND,
             lease_s=_LEASE_S,
             jobs=ours.jobs,

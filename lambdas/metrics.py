@@ -11,7 +11,7 @@ from typing import Final
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from services.domain.batch import Batch
-from services.domain.job import Job, JobState, JobStep
+from services.domain.job import DISPATCHED, Job, JobState, JobStep
 from services.usecases.measure_backlog import Backlog
 
 NAMESPACE: Final = "Spokesmodel"
@@ -54,7 +54,7 @@ def served(stage: str, before: Job, after: Job, *, duration_s: float) -> None:
     if after.version == before.version:
         return
     emit({"StageDuration": (duration_s, _SECONDS)}, stage=stage)
-    if before.step is JobStep.DISPATCH and after.step is JobStep.RUN and after.started_at is not None:
+    if before.step in DISPATCHED and after.step is JobStep.RUN and after.started_at is not None:
         due_at = before.created_at if before.attempt == 0 else before.available_at
         emit({"QueueWait": ((after.started_at - due_at).total_seconds(), _SECONDS)}, kind=after.kind)
     if before.step is JobStep.RUN and after.step is not JobStep.RUN:

@@ -14,7 +14,7 @@ from lambdas import metrics
 from lambdas.runtime import log_failure, log_keys, services
 from services.domain.batch import BatchStep
 from services.domain.errors import Unavailable
-from services.domain.job import JobState, JobStep
+from services.domain.job import DISPATCHED, JobState, JobStep
 from services.ports.step_queue import StepQueue
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -54,9 +54,9 @@ def _ring(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None, bells: S
         bells.send(step, item_id, tenant_id=tenant_id, delay_s=max(0.0, delay_s))
     _count(old, new)
     was_running = old is not None and _text(old, "step") == JobStep.RUN
-    if step == JobStep.DISPATCH and has_come:
+    if step in DISPATCHED and has_come:
         bells.ring(tenant_id=tenant_id, delay_s=max(0.0, delay_s))
-    if was_running and step != JobStep.RUN and (step != JobStep.DISPATCH or delay_s > 0):
+    if was_running and step != JobStep.RUN and (step not in DISPATCHED or delay_s > 0):
         bells.ring(tenant_id=tenant_id)  # its slot is free, for whoever's turn it is
 
 

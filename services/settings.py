@@ -25,6 +25,8 @@ class Settings:
         state_dir: One machine: database and objects.
         public_url: Base of signed upload and download links on one machine.
         signing_secret: Signs those links; made at first start on one machine, a secret's value on AWS.
+        num_workers: One machine: engine processes.
+        num_preview_workers: One machine: engine processes besides, for previews, images and products alone.
         max_step_tries: Failed tries of preparing or dispatching after which the job fails.
         engine_memory_bytes: What one engine process may allocate; 0 sets no limit.
         allow_private_callbacks: Let webhooks and fetches reach this machine and private networks; for development only.
@@ -71,6 +73,7 @@ class Settings:
     max_step_tries: int = 20
     max_webhook_tries: int = 8
     num_workers: int = 1
+    num_preview_workers: int = 1
     engine_memory_bytes: int = 4 * 1024**3
 
     require_consent: bool = True

@@ -73,7 +73,7 @@ class RingingJobStore(SqliteJobStore):
         saved = super().save(job)
         self._bells.steps[saved.step].ring()
         if saved.step is not JobStep.RUN:
-            self._bells.steps[JobStep.DISPATCH].ring()  # the engine may have room now
+            self._bells.steps[saved.dispatch_step].ring()  # the engine may have room now
         return saved
 
 
@@ -97,8 +97,12 @@ class RingingBatchStore(SqliteBatchStore):
 class RingingEngine(SqliteEngine):
     """Rings for attempts that wait, and for answers."""
 
-    def __init__(self, path: Path, *, clock: Clock, num_instances: int, bells: Bells) -> None:
-        super().__init__(path, clock=clock, num_instances=num_instances)
+    def __init__(
+        self, path: Path, *, clock: Clock, num_instances: int, bells: Bells, num_interactive_instances: int | None = None
+    ) -> None:
+        super().__init__(
+            path, clock=clock, num_instances=num_instances, num_interactive_instances=num_interactive_instances
+        )
         self._bells = bells
 
     def start(self, request: EngineRequest) -> None:

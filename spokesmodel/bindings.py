@@ -45,7 +45,9 @@ def bind(
         if binding.feed == "engine":
             feeds.append(_engine_feed(binding, function, services, engine, bells))
         elif binding.step is not None:
-            sources += _step_sources(JobStep(binding.step), binding, function, services, bells)
+            step = JobStep(binding.step)
+            for one in (step, JobStep.DISPATCH_NOW) if step is JobStep.DISPATCH else (step,):
+                sources += _step_sources(one, binding, function, services, bells)
         elif binding.feed == "batch":
             sources += _batch_sources(binding, function, services, bells)
         else:

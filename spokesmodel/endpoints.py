@@ -12,7 +12,7 @@ from typing import Final
 
 from models.serving.worker import Worker, WorkerNotReached, WorkerState
 from services.adapters.local.engine import ClaimedAttempt, SqliteEngine
-from services.domain.engine import AnswerState, EngineAnswer, EngineRequest, Failure
+from services.domain.engine import AnswerState, EngineAnswer, EngineRequest, Failure, Lane
 from services.domain.errors import EngineFailed, SpokesmodelError
 from services.ports.clock import Clock
 from spokesmodel.bell import Bell
@@ -77,13 +77,16 @@ class Endpoint(Source):
         clock: Clock,
         lease_s: float,
         bell: Bell,
+        lane: Lane | None = None,
     ) -> None:
+        """``lane``: takes no other work."""
         super().__init__(worker.name, bell)
         self.worker = worker
         self._queue = queue
         self._heartbeats = heartbeats
         self._clock = clock
         self._lease_s = lease_s
+        self._lane = lane
         self._state = WorkerState.DEAD
         self._settled = threading.Event()
 
@@ -103,7 +106,7 @@ class Endpoint(Source):
             if self._state not in (WorkerState.READY, WorkerState.UNUSABLE):
                 self._stopping.wait(_LOOK_S)
                 return False
-        claimed = self._queue.claim(lease_s=self._lease_s)
+        claimed = self._queue.claim(lease_s=self._lease_s, lane=self._lane)
         if claimed is None:
             return False
         self._heartbeats.add(claimed)

@@ -11,7 +11,7 @@ import os
 import secrets
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,7 @@ from models.serving.tasks import SERVED
 from models.serving.worker import Worker, WorkerState
 from services.adapters.local.clock import SystemClock
 from services.bootstrap import Services, bootstrap
-from services.domain.engine import EngineEvent, EngineKind
+from services.domain.engine import EngineEvent, EngineKind, Lane
 from services.domain.errors import Unavailable
 from services.domain.wire import decode
 from services.settings import Settings
@@ -164,7 +164,11 @@ class LocalSystem:
         jobs = RingingJobStore(settings.state_dir / "jobs.sqlite", clock=clock, bells=self._bells)
         batches = RingingBatchStore(settings.state_dir / "batches.sqlite", clock=clock, bells=self._bells)
         engine = RingingEngine(
-            settings.state_dir / "engine.sqlite", clock=clock, num_instances=settings.num_workers, bells=self._bells
+            settings.state_dir / "engine.sqlite",
+            clock=clock,
+            num_instances=settings.num_workers,
+            num_interactive_instances=settings.num_preview_workers,
+            bells=self._bells,
         )
         # The folder is ours alone: whatever is claimed was claimed by a runner that is no more.
         for store in (jobs, batches, engine):
@@ -191,12 +195,12 @@ class LocalSystem:
         self._stack.callback(heartbeats.stop)
         heartbeats.start()
         environment = _worker_environment(settings) | {"ENGINE_EVENTS_TOKEN": self._token}
-        for number in range(settings.num_workers):
+        for name, engines, lane in _crew(self._engines, settings):
             worker = Worker(
-                f"worker-{number}",
-                engines=self._engines,
+                name,
+                engines=engines,
                 environment=environment,
-                scratch_dir=settings.state_dir.absolute() / "scratch" / f"worker-{number}",
+                scratch_dir=settings.state_dir.absolute() / "scratch" / name,
                 events_url=f"{self.url}{InternalApp.PATH}",
                 log=self._worker_log(),
             )
@@ -208,6 +212,7 @@ class LocalSystem:
                     clock=self.services.clock,
                     lease_s=settings.lease_s,
                     bell=self._bells.attempts,
+                    lane=lane,
                 )
             )
         self._sources += self.endpoints
@@ -229,6 +234,24 @@ class LocalSystem:
         if self._api is not None:
             self._api.join(max(0.1, give_up_at - time.monotonic()))
         self._stack.close()
+
+
+def _crew(
+    engines: Sequence[EngineKind], settings: Settings
+) -> Iterator[tuple[str, tuple[EngineKind, ...], Lane | None]]:
+    """The workers by name, what each can do, and its lane: who does previews does nothing else, so that they are quick.
+
+    Where one lane's kinds are not served at all, who serves the other refuses them.
+    """
+    long = tuple(kind for kind in engines if kind.lane is Lane.LONG)
+    interactive = tuple(kind for kind in engines if kind.lane is Lane.INTERACTIVE)
+    is_shared = not (long and interactive)
+    if long:
+        for number in range(settings.num_workers):
+            yield f"worker-{number}", long, None if is_shared else Lane.LONG
+    if interactive:
+        for number in range(settings.num_preview_workers):
+            yield f"preview-worker-{number}", interactive, None if is_shared else Lane.INTERACTIVE
 
 
 def _worker_environment(settings: Settings) -> dict[str, str]:

@@ -11,6 +11,13 @@ from typing import Any, Final
 from services.domain.object_key import ObjectKey, Retention
 
 
+class Lane(StrEnum):
+    """Work that is admitted to engines by itself, so that what takes seconds never stands behind what takes hours."""
+
+    LONG = "long"
+    INTERACTIVE = "interactive"  # somebody sits and waits
+
+
 class EngineKind(StrEnum):
     VIDEO = "video"
     WIG_PREVIEW = "wig_preview"
@@ -20,9 +27,9 @@ class EngineKind(StrEnum):
     NOOP = "noop"  # does nothing for a stated time; for load and fault tests
 
     @property
-    def is_interactive(self) -> bool:
-        """Whether somebody sits and waits: work of seconds, which must not stand behind hours of video."""
-        return self in _INTERACTIVE
+    def lane(self) -> Lane:
+        """The lane in which work of this kind waits and runs."""
+        return Lane.INTERACTIVE if self in _INTERACTIVE else Lane.LONG
 
 
 _INTERACTIVE: Final = frozenset(

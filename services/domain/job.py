@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
-from services.domain.engine import EngineKind, Failure, Output
+from services.domain.engine import EngineKind, Failure, Lane, Output
 from services.domain.errors import Conflict
 from services.domain.pricing import Cost
 
@@ -30,11 +30,13 @@ class JobStep(StrEnum):
 
     PREPARE = "prepare"
     DISPATCH = "dispatch"
+    DISPATCH_NOW = "dispatch_now"  # the same for interactive work, in a lane of its own
     RUN = "run"  # an engine has it; completion or the reaper moves it on
     NOTIFY = "notify"  # final; the client's webhook is still to be delivered
     NONE = "none"
 
 
+DISPATCHED: Final = frozenset({JobStep.DISPATCH, JobStep.DISPATCH_NOW})  # steps from which an engine gets a job
 _MOVES: Final[Mapping[JobState, frozenset[JobState]]] = {
     JobState.QUEUED: frozenset({JobState.PROCESSING, JobState.FAILED, JobState.CANCELED}),
     JobState.PROCESSING: frozenset({JobState.QUEUED, JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELED}),
@@ -105,6 +107,11 @@ class Job:
     traceparent: str | None = None
     held_s: float | None = None
     version: int = 0
+
+    @property
+    def dispatch_step(self) -> JobStep:
+        """The step at which it waits for an engine."""
+        return JobStep.DISPATCH_NOW if self.kind.lane is Lane.INTERACTIVE else JobStep.DISPATCH
 
     def move(self, state: JobState, *, step: JobStep, now: datetime, **changes: Any) -> Job:
         """This job in ``state``, with ``step`` to be served next.

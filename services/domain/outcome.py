@@ -30,7 +30,7 @@ def fail_or_retry(job: Job, failure: Failure, *, now: datetime, max_attempts: in
         return finish(job, JobState.FAILED, now=now, failure=failure)
     return job.move(
         JobState.QUEUED,
-        step=JobStep.DISPATCH,
+        step=job.dispatch_step,
         now=now,
         available_at=now + timedelta(seconds=backoff_s(job.attempt)),
         deadline_at=None,

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Generic, Protocol, TypeVar
 
 from services.domain.allowance import Allowance, Holdings
-from services.domain.engine import EngineKind
+from services.domain.engine import EngineKind, Lane
 from services.domain.job import Job, JobState, JobStep
 
 T = TypeVar("T")
@@ -132,10 +132,10 @@ class JobStore(Protocol):
         """Number of jobs at ``step``, claimed or not, of all tenants; counting stops somewhere beyond ``at_most``."""
         ...
 
-    def outstanding(self, *, tenant_id: str | None = None) -> int:
-        """Number of jobs that an engine holds (step ``run``), of one tenant or of all."""
+    def outstanding(self, *, tenant_id: str | None = None, lane: Lane | None = None) -> int:
+        """Number of jobs that engines hold (step ``run``), of one tenant or of all, in one lane or in all."""
         ...
 
-    def outstanding_by_tenant(self) -> Mapping[str, int]:
+    def outstanding_by_tenant(self, *, lane: Lane | None = None) -> Mapping[str, int]:
         """``outstanding`` of each tenant that has any."""
         ...

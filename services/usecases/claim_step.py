@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from services.domain.engine import EngineKind
 from services.domain.errors import NotFound
-from services.domain.job import Job, JobStep
+from services.domain.job import DISPATCHED, Job, JobStep
 from services.ports.engine import Engine
 from services.ports.jobs import JobStore
 from services.ports.tenants import TenantStore
@@ -30,13 +30,13 @@ def claim_step(
     back would cost a write for each, again and again, and lose their order. ``dispatch_attempt`` still checks.
 
     Args:
-        share_of: How many more jobs of a tenant whoever claims will serve now; for steps other than ``dispatch``.
+        share_of: How many more jobs of a tenant whoever claims will serve now; for steps that need no engine.
     """
-    if step is not JobStep.DISPATCH:
+    if step not in DISPATCHED:
         return jobs.claim(step, limit=limit, lease_s=lease_s, room_of=share_of)
-    outstanding = jobs.outstanding_by_tenant()
-    # One pool of workers serves every kind so far.
-    room = engine.capacity(EngineKind.VIDEO).max_outstanding - sum(outstanding.values())
+    kind = EngineKind.IMAGE if step is JobStep.DISPATCH_NOW else EngineKind.VIDEO  # one pool serves a lane's kinds
+    outstanding = jobs.outstanding_by_tenant(lane=kind.lane)
+    room = engine.capacity(kind).max_outstanding - sum(outstanding.values())
     if room < 1:
         return ()
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from services.domain.engine import AnswerState, EngineAnswer, EngineKind, Failure
 from services.domain.errors import Conflict, InvalidRequest, NotFound
-from services.domain.job import Job, JobState, JobStep, Result
+from services.domain.job import DISPATCHED, Job, JobState, JobStep, Result
 from services.domain.object_key import ObjectKey, Retention
 from services.domain.outcome import fail_or_retry, finish
 from services.domain.pricing import PriceList, work_of
@@ -70,7 +70,7 @@ def _is_awaited(job: Job, answer: EngineAnswer) -> bool:
     """Raises:
     Conflict: ``attempt_not_recorded``.
     """
-    if job.step is JobStep.DISPATCH and answer.attempt == job.attempt + 1:
+    if job.step in DISPATCHED and answer.attempt == job.attempt + 1:
         raise Conflict(
             f"Attempt {answer.attempt} of job {job.id} is not recorded yet.",
             code="attempt_not_recorded",

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from services.domain.engine import EngineRequest, Failure
 from services.domain.errors import Forbidden
-from services.domain.job import Job, JobState, JobStep, Progress
+from services.domain.job import DISPATCHED, Job, JobState, JobStep, Progress
 from services.domain.outcome import finish
 from services.ports.clock import Clock
 from services.ports.consents import ConsentStore
@@ -45,7 +45,7 @@ def dispatch_attempt(
         Unavailable: ``engine_unavailable``; to be tried again until ``max_step_tries`` are used up.
     """
     job = jobs.get(job_id)
-    if job.step is not JobStep.DISPATCH or job.storyboard_key is None:
+    if job.step not in DISPATCHED or job.storyboard_key is None:
         return job
     now = clock.now()
     if job.available_at > now:
@@ -53,7 +53,7 @@ def dispatch_attempt(
     if job.step_tries >= settings.max_step_tries:
         failure = Failure(code="dispatch_failed", detail=f"The engine took no work in {job.step_tries} tries.")
         return _revise(job, finish(job, JobState.FAILED, now=now, failure=failure), jobs)
-    outstanding = jobs.outstanding_by_tenant()
+    outstanding = jobs.outstanding_by_tenant(lane=job.kind.lane)
     has_room = sum(outstanding.values()) < engine.capacity(job.kind).max_outstanding
     if not has_room or outstanding.get(job.tenant_id, 0) >= max_outstanding(job.tenant_id, tenants=tenants):
         return _revise(job, job, jobs)  # ends a claim without counting a try; the job keeps its place

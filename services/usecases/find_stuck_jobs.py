@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final
 
-from services.domain.job import Job, JobState, JobStep
+from services.domain.job import DISPATCHED, Job, JobState, JobStep
 from services.ports.clock import Clock
 from services.ports.jobs import JobStore
 from services.ports.tenants import TenantStore
@@ -15,7 +15,7 @@ from services.usecases.replay_job import GIVEN_UP
 from services.usecases.revise import revise
 
 MANY_TRIES: Final = 3
-_SERVED: Final = (JobStep.PREPARE, JobStep.DISPATCH)
+_SERVED: Final = (JobStep.PREPARE, *DISPATCHED)
 _PAGE: Final = 200
 
 

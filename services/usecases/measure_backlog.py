@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from services.domain.engine import EngineKind
+from services.domain.engine import EngineKind, Lane
 from services.domain.job import JobStep
 from services.ports.engine import Engine
 from services.ports.jobs import JobStore
@@ -31,7 +31,7 @@ class Backlog:
 
 
 def measure_backlog(*, jobs: JobStore, engine: Engine) -> Backlog:
-    """What waits for the engine, what it holds, and how many instances it has now.
+    """What waits for the engine of videos, what it holds, and how many instances it has now.
 
     Raises:
         Unavailable: Nobody knows. The caller reports nothing then: silence is taken for "busy", and no instance that
@@ -39,6 +39,6 @@ def measure_backlog(*, jobs: JobStore, engine: Engine) -> Backlog:
     """
     return Backlog(
         num_waiting=jobs.count_waiting(JobStep.DISPATCH, at_most=_ENOUGH),
-        num_running=jobs.outstanding(),
+        num_running=jobs.outstanding(lane=Lane.LONG),
         num_instances=engine.capacity(EngineKind.VIDEO).num_instances,
     )

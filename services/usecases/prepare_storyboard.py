@@ -97,7 +97,7 @@ def prepare_storyboard(
         if not _is_due(job):
             return None
         return replace(
-            job.move(job.state, step=JobStep.DISPATCH, now=clock.now(), storyboard_key=str(key)),
+            job.move(job.state, step=job.dispatch_step, now=clock.now(), storyboard_key=str(key)),
             progress=Progress(stage="prepared"),
             held_s=held_s,
         )

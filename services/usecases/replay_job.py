@@ -74,4 +74,4 @@ def _refuse_unless_replayable(job: Job, *, force: bool) -> None:
 def _step(job: Job, objects: ObjectStore) -> JobStep:
     if job.storyboard_key is None or not objects.exists(ObjectKey.parse(job.storyboard_key)):
         return JobStep.PREPARE
-    return JobStep.DISPATCH
+    return job.dispatch_step

@@ -12,7 +12,7 @@ import pytest
 from services.adapters.aws.engine_queue import QueueEngine
 from services.adapters.aws.engine_sagemaker import SageMakerEngine
 from services.adapters.local.engine import SqliteEngine
-from services.domain.engine import AnswerState, EngineAnswer, EngineKind, EngineRequest
+from services.domain.engine import AnswerState, EngineAnswer, EngineKind, EngineRequest, Lane
 from services.domain.errors import Unavailable
 from services.ports.engine import Engine
 from tests.fakes.clock import FakeClock
@@ -131,6 +131,24 @@ def test_attempts_are_claimed_first_come_first_served(queue, request_1, clock):
         queue.start(replace(request_1, job_id=job_id))
         clock.advance(1)
     assert [queue.claim(lease_s=30).request.job_id for _ in range(3)] == ["job_9", "job_1", "job_5"]
+
+
+def test_worker_of_a_lane_takes_nothing_of_the_other(queue, request_1):
+    video, wig = (
+        replace(request_1, kind=EngineKind.VIDEO),
+        replace(request_1, job_id="job_2", kind=EngineKind.WIG_PREVIEW),
+    )
+    for request in (video, wig):
+        queue.start(request)
+    assert queue.claim(lease_s=30, lane=Lane.INTERACTIVE).request == wig
+    assert queue.claim(lease_s=30, lane=Lane.INTERACTIVE) is None
+    assert queue.claim(lease_s=30, lane=Lane.LONG).request == video
+
+
+def test_lanes_have_workers_of_their_own(clock, tmp_path):
+    queue = SqliteEngine(tmp_path / "e.sqlite", clock=clock, num_instances=3, num_interactive_instances=2)
+    assert queue.capacity(EngineKind.VIDEO).num_instances == 3
+    assert queue.capacity(EngineKind.PRODUCT).num_instances == 2
 
 
 def test_heartbeat_keeps_an_attempt(queue, request_1, clock):

@@ -12,7 +12,7 @@ import pytest
 
 from services.adapters.aws.jobs import DynamoJobStore
 from services.adapters.local.jobs import SqliteJobStore
-from services.domain.engine import EngineKind, Failure, Output
+from services.domain.engine import EngineKind, Failure, Lane, Output
 from services.domain.errors import Conflict, InvalidRequest, NotFound
 from services.domain.ids import new_id
 from services.domain.job import Job, JobState, JobStep, Progress, Result
@@ -281,6 +281,19 @@ def test_outstanding_counts_what_engines_hold(jobs, add):
     assert jobs.outstanding(tenant_id="tenant_a") == 2
     assert jobs.outstanding(tenant_id="tenant_c") == 0
     assert dict(jobs.outstanding_by_tenant()) == {"tenant_a": 2, "tenant_b": 1}
+
+
+def test_each_lane_is_counted_by_itself_and_overdue_in_either(jobs, add, clock):
+    now = clock.now()
+    running = {"state": JobState.PROCESSING, "step": JobStep.RUN, "deadline_at": now - timedelta(seconds=1)}
+    late = [add(kind=kind, **running) for kind in (EngineKind.VIDEO, EngineKind.WIG_PREVIEW, EngineKind.PRODUCT)]
+    add("tenant_b", kind=EngineKind.IMAGE, **running | {"deadline_at": now + timedelta(seconds=9)})
+    assert dict(jobs.outstanding_by_tenant(lane=Lane.LONG)) == {"tenant_a": 1}
+    assert dict(jobs.outstanding_by_tenant(lane=Lane.INTERACTIVE)) == {"tenant_a": 2, "tenant_b": 1}
+    assert jobs.outstanding(lane=Lane.INTERACTIVE) == 3
+    assert jobs.outstanding(tenant_id="tenant_a") == 3
+    assert {job.id for job in jobs.overdue(now, limit=5)} == {job.id for job in late}
+    assert len(jobs.overdue(now, limit=2)) == 2
 
 
 def test_waiting_jobs_are_counted_over_tenants_until_there_are_enough(jobs, add):

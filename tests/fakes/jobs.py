@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from services.adapters.cursors import last_id_of, page_of
 from services.domain.allowance import Allowance, Holdings
-from services.domain.engine import EngineKind
+from services.domain.engine import EngineKind, Lane
 from services.domain.errors import Conflict, NotFound
 from services.domain.job import Job, JobState, JobStep
 from services.ports.clock import Clock
@@ -151,9 +151,10 @@ class FakeJobStore:
     def count_waiting(self, step: JobStep, *, at_most: int) -> int:
         return min(at_most, sum(row.job.step is step for row in self._rows.values()))
 
-    def outstanding(self, *, tenant_id: str | None = None) -> int:
-        counts = self.outstanding_by_tenant()
+    def outstanding(self, *, tenant_id: str | None = None, lane: Lane | None = None) -> int:
+        counts = self.outstanding_by_tenant(lane=lane)
         return sum(counts.values()) if tenant_id is None else counts.get(tenant_id, 0)
 
-    def outstanding_by_tenant(self) -> Mapping[str, int]:
-        return Counter(row.job.tenant_id for row in self._rows.values() if row.job.step is JobStep.RUN)
+    def outstanding_by_tenant(self, *, lane: Lane | None = None) -> Mapping[str, int]:
+        running = [row.job for row in self._rows.values() if row.job.step is JobStep.RUN]
+        return Counter(job.tenant_id for job in running if lane in (None, job.kind.lane))

@@ -10,6 +10,7 @@ import pytest
 
 from lambdas import dispatch, outbox, prepare, reaper, runtime, webhooks
 from services.domain.batch import Batch, BatchKind, BatchState, BatchStep
+from services.domain.engine import EngineKind
 from services.domain.errors import Unavailable
 from services.domain.ids import new_id
 from services.domain.job import Job, JobState, JobStep
@@ -159,6 +160,36 @@ def test_bell_fills_the_room_there_is_and_no_more(world, sqs, bells):
     assert dispatch.lambda_handler(sqs(RING, RING, RING), None) == {"batchItemFailures": []}
     assert len(world.engine.started) == 24
     assert world.jobs.outstanding() == 24
+
+
+def test_bell_serves_previews_though_the_videos_engine_cannot_be_asked(world, sqs, bells, monkeypatch):
+    now = world.clock.now()
+    job = Job(
+        id=new_id("job"),
+        tenant_id=TENANT,
+        kind=EngineKind.IMAGE,
+        request={},
+        created_at=now,
+        updated_at=now,
+        available_at=now,
+        step=JobStep.DISPATCH_NOW,
+        storyboard_key="work/t/j/0/storyboard.json",
+    )
+    world.jobs.add(job)
+    hear(change(None, job))
+    assert [bell.step for bell in bells] == ["dispatch"]
+    world.prepare(world.submit().id)
+    capacity = world.engine.capacity
+
+    def asked(kind):
+        if kind is EngineKind.VIDEO:
+            raise Unavailable("No.", code="engine_unavailable")
+        return capacity(kind)
+
+    monkeypatch.setattr(world.engine, "capacity", asked)
+    answer = dispatch.lambda_handler(sqs(RING), None)
+    assert [one.kind for one in world.engine.started] == [EngineKind.IMAGE]
+    assert len(answer["batchItemFailures"]) == 1, "the bell comes again for the videos"
 
 
 def test_full_engine_leaves_waiting_jobs_untouched_and_rings_nothing(world, sqs, bells):

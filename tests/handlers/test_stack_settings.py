@@ -24,7 +24,7 @@ BY_PARAMETER = {
     "BedrockModel": ("bedrock_model_id", "some.model", "some.model"),
 }
 OF_THE_ENGINE = {"TimestampUrl": "timestamp_url", "ContentProducer": "content_producer"}
-OF_ONE_MACHINE = {"state_dir", "public_url", "signing_secret", "num_workers"}
+OF_ONE_MACHINE = {"state_dir", "public_url", "signing_secret", "num_workers", "num_preview_workers"}
 IN_THE_FOLDER = {
     "price_list",
     "tracing",

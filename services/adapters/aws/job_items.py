@@ -9,10 +9,11 @@ from typing import Final
 from services.adapters.aws.items import Item
 from services.adapters.instants import sortable, to_expiry, to_micros
 from services.domain import wire
-from services.domain.job import Job, JobState, JobStep
+from services.domain.engine import Lane
+from services.domain.job import DISPATCHED, Job, JobState, JobStep
 
-SERVED: Final = (JobStep.PREPARE, JobStep.DISPATCH, JobStep.NOTIFY)  # the steps whose jobs are claimed
-RUNNING: Final = "run"
+SERVED: Final = (JobStep.PREPARE, *DISPATCHED, JobStep.NOTIFY)  # the steps whose jobs are claimed
+RUNNING: Final = {Lane.LONG: "run", Lane.INTERACTIVE: "run_now"}  # where the index ``by_run`` keeps a lane's jobs
 _NO_DEADLINE: Final = 10**16  # in 2286
 
 
@@ -36,7 +37,7 @@ def item_of(job: Job, *, retention: timedelta) -> Item:
         item["step_tenant"] = partition(job.step, job.tenant_id)
         item["due_id"] = due_id(job.available_at, job.id)
     if job.step is JobStep.RUN:
-        item["running"] = RUNNING
+        item["running"] = RUNNING[job.kind.lane]
         item["deadline_at"] = _NO_DEADLINE if job.deadline_at is None else to_micros(job.deadline_at)
     if job.state.is_final:
         item["expires_at"] = to_expiry((job.finished_at or job.updated_at) + retention)

@@ -22,7 +22,7 @@ from services.adapters.aws.turns import Turn, Turns
 from services.adapters.cursors import last_id_of
 from services.adapters.instants import to_micros
 from services.domain.allowance import Allowance, Holdings
-from services.domain.engine import EngineKind
+from services.domain.engine import EngineKind, Lane
 from services.domain.errors import Conflict, NotFound, Unavailable
 from services.domain.job import Job, JobState, JobStep
 from services.ports.clock import Clock
@@ -186,7 +186,11 @@ class DynamoJobStore:
 
     def overdue(self, now: datetime, *, limit: int) -> Sequence[Job]:
         condition = "#running = :running AND #deadline_at < :now"
-        rows = self._table.query(condition, {"running": RUNNING, "now": to_micros(now)}, index="by_run", limit=limit)
+        rows: list[dict[str, Any]] = []
+        for running in RUNNING.values():
+            values: Item = {"running": running, "now": to_micros(now)}
+            if len(rows) < limit:
+                rows += self._table.query(condition, values, index="by_run", limit=limit - len(rows))
         jobs = self.get_many([row["id"] for row in rows])
         found = (jobs[row["id"]] for row in rows if row["id"] in jobs)
         return tuple(job for job in found if job.step is JobStep.RUN and job.deadline_at and job.deadline_at < now)
@@ -212,19 +216,20 @@ class DynamoJobStore:
             num_waiting += self._table.count("#step_tenant = :at", at, index="by_step")
         return num_waiting
 
-    def outstanding(self, *, tenant_id: str | None = None) -> int:
-        counts = self.outstanding_by_tenant()
+    def outstanding(self, *, tenant_id: str | None = None, lane: Lane | None = None) -> int:
+        counts = self.outstanding_by_tenant(lane=lane)
         return sum(counts.values()) if tenant_id is None else counts.get(tenant_id, 0)
 
-    def outstanding_by_tenant(self) -> Mapping[str, int]:
-        rows = self._table.query("#running = :running", {"running": RUNNING}, index="by_run")
+    def outstanding_by_tenant(self, *, lane: Lane | None = None) -> Mapping[str, int]:
+        lanes = [name for one, name in RUNNING.items() if lane in (None, one)]
+        rows = [row for name in lanes for row in self._table.query("#running = :lane", {"lane": name}, index="by_run")]
         since = self._clock.now() - _LAG
         recent = [job_id for job_id, at in tuple(self._started.items()) if at >= since]
         # The index may still show a job that just ended, whose bell is then rung for nothing, and not yet show what
         # this process just started.
         keys = [{"id": job_id} for job_id in dict.fromkeys([*(row["id"] for row in rows), *recent])]
         items = self._table.get_all(keys, attributes=("tenant_id", "running"))
-        return Counter(item["tenant_id"] for item in items if "running" in item)
+        return Counter(item["tenant_id"] for item in items if item.get("running") in lanes)
 
     def _claims(self, step: JobStep, turn: Turn, due_by: datetime, until: datetime) -> Iterator[Job]:
         """The tenant's due jobs, each claimed as it is asked for."""

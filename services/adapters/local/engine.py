@@ -12,7 +12,7 @@ from typing import Final
 from services.adapters.instants import to_micros
 from services.adapters.local.sqlite import Database
 from services.domain import wire
-from services.domain.engine import AnswerState, EngineAnswer, EngineKind, EngineRequest, Failure
+from services.domain.engine import AnswerState, EngineAnswer, EngineKind, EngineRequest, Failure, Lane
 from services.ports.clock import Clock
 from services.ports.engine import EngineCapacity
 
@@ -31,6 +31,7 @@ _MIGRATIONS: Final = (
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX engine_attempts_due ON engine_attempts (state, due_at);
     """,
+    "ALTER TABLE engine_attempts ADD COLUMN lane TEXT NOT NULL DEFAULT 'long';",
 )
 _MAX_CLAIMS: Final = 3
 _KEEP_HEARD: Final = timedelta(days=2)  # so that a repeated start of a finished attempt is still recognised
@@ -53,26 +54,30 @@ class SqliteEngine:
 
     Args:
         num_instances: Worker processes that serve this queue.
+        num_interactive_instances: Those of them, besides, that serve interactive work only; None: the same serve both.
     """
 
-    def __init__(self, path: Path, *, clock: Clock, num_instances: int) -> None:
+    def __init__(
+        self, path: Path, *, clock: Clock, num_instances: int, num_interactive_instances: int | None = None
+    ) -> None:
         self._database = Database(path, _MIGRATIONS)
         self._clock = clock
-        self._num_instances = num_instances
+        interactive = num_instances if num_interactive_instances is None else num_interactive_instances
+        self._num_instances = {Lane.LONG: num_instances, Lane.INTERACTIVE: interactive}
 
     def start(self, request: EngineRequest) -> None:
         self._database.execute(
-            "INSERT INTO engine_attempts (job_id, attempt, state, due_at, request) VALUES (?, ?, 'queued', ?, ?)"
-            " ON CONFLICT DO NOTHING",
-            (request.job_id, request.attempt, self._now(), wire.encode(request).decode()),
+            "INSERT INTO engine_attempts (job_id, attempt, state, due_at, request, lane)"
+            " VALUES (?, ?, 'queued', ?, ?, ?) ON CONFLICT DO NOTHING",
+            (request.job_id, request.attempt, self._now(), wire.encode(request).decode(), request.kind.lane),
         )
 
     def capacity(self, kind: EngineKind) -> EngineCapacity:
-        return EngineCapacity(num_instances=self._num_instances, concurrency_per_instance=1)
+        return EngineCapacity(num_instances=self._num_instances[kind.lane], concurrency_per_instance=1)
 
-    def claim(self, *, lease_s: float) -> ClaimedAttempt | None:
-        """The attempt that waits longest, or one whose holder went silent; None when there is none."""
-        if self._first_due(("queued", "running")) is None:
+    def claim(self, *, lease_s: float, lane: Lane | None = None) -> ClaimedAttempt | None:
+        """The attempt that waits longest, or one whose holder went silent; None when there is none in ``lane``."""
+        if self._first_due(("queued", "running"), lane) is None:
             return None  # without the write lock, so that idle workers disturb nobody
         now = self._now()
         with self._database.write() as connection:
@@ -80,9 +85,9 @@ class SqliteEngine:
             row = connection.execute(
                 "UPDATE engine_attempts SET state = 'running', due_at = ?, num_claims = num_claims + 1"
                 " WHERE (job_id, attempt) = (SELECT job_id, attempt FROM engine_attempts"
-                "  WHERE state IN ('queued', 'running') AND due_at <= ? ORDER BY due_at, job_id LIMIT 1)"
-                " RETURNING request, num_claims",
-                (now + _micros(lease_s), now),
+                "  WHERE state IN ('queued', 'running') AND due_at <= ? AND lane = coalesce(?, lane)"
+                "  ORDER BY due_at, job_id LIMIT 1) RETURNING request, num_claims",
+                (now + _micros(lease_s), now, lane),
             ).fetchone()
         if row is None:
             return None
@@ -185,9 +190,10 @@ class SqliteEngine:
                 (now, wire.encode(answer).decode(), row["job_id"], row["attempt"]),
             )
 
-    def _first_due(self, states: tuple[str, str]) -> sqlite3.Row | None:
+    def _first_due(self, states: tuple[str, str], lane: Lane | None = None) -> sqlite3.Row | None:
         return self._database.one(
-            "SELECT 1 FROM engine_attempts WHERE state IN (?, ?) AND due_at <= ? LIMIT 1", (*states, self._now())
+            "SELECT 1 FROM engine_attempts WHERE state IN (?, ?) AND due_at <= ? AND lane = coalesce(?, lane) LIMIT 1",
+            (*states, self._now(), lane),
         )
 
     def _now(self) -> int:

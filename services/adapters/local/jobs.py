@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -18,7 +19,7 @@ from services.adapters.local.job_tables import TENANTS_IN_TURN
 from services.adapters.local.sqlite import Database
 from services.domain import wire
 from services.domain.allowance import Allowance, Holdings
-from services.domain.engine import EngineKind
+from services.domain.engine import EngineKind, Lane
 from services.domain.errors import Conflict, NotFound
 from services.domain.job import Job, JobState, JobStep
 from services.ports.clock import Clock
@@ -221,14 +222,19 @@ class SqliteJobStore:
         row = self._database.one("SELECT count(*) FROM (SELECT 1 FROM jobs WHERE step = ? LIMIT ?)", (step, at_most))
         return int(row[0]) if row is not None else 0
 
-    def outstanding(self, *, tenant_id: str | None = None) -> int:
-        condition, parameters = ("", ()) if tenant_id is None else (" AND tenant_id = ?", (tenant_id,))
-        row = self._database.one(f"SELECT count(*) FROM jobs WHERE step = 'run'{condition}", parameters)
-        return int(row[0]) if row is not None else 0
+    def outstanding(self, *, tenant_id: str | None = None, lane: Lane | None = None) -> int:
+        counts = self.outstanding_by_tenant(lane=lane)
+        return sum(counts.values()) if tenant_id is None else counts.get(tenant_id, 0)
 
-    def outstanding_by_tenant(self) -> dict[str, int]:
-        rows = self._database.all("SELECT tenant_id, count(*) FROM jobs WHERE step = 'run' GROUP BY tenant_id")
-        return {row[0]: row[1] for row in rows}
+    def outstanding_by_tenant(self, *, lane: Lane | None = None) -> dict[str, int]:
+        rows = self._database.all(
+            "SELECT tenant_id, kind, count(*) FROM jobs WHERE step = 'run' GROUP BY tenant_id, kind"
+        )
+        counts: Counter[str] = Counter()
+        for row in rows:
+            if lane in (None, EngineKind(row["kind"]).lane):
+                counts[row["tenant_id"]] += row[2]
+        return dict(counts)
 
     def _has_due(self, step: JobStep, due_by: int) -> bool:
         row = self._database.one("SELECT 1 FROM jobs WHERE step = ? AND due_at <= ? LIMIT 1", (step, due_by))

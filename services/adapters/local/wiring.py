@@ -56,7 +56,10 @@ def adapters(settings: Settings, parts: Mapping[str, Any]) -> Mapping[str, Calla
         "batches": lambda: SqliteBatchStore(state / "batches.sqlite", clock=parts["clock"]),
         "objects": objects,
         "engine": lambda: SqliteEngine(
-            state / "engine.sqlite", clock=parts["clock"], num_instances=settings.num_workers
+            state / "engine.sqlite",
+            clock=parts["clock"],
+            num_instances=settings.num_workers,
+            num_interactive_instances=settings.num_preview_workers,
         ),
         "notices": PlainNotices,
         "step_queue": NoStepQueue,

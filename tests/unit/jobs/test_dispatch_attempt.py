@@ -7,8 +7,10 @@ from datetime import timedelta
 
 import pytest
 
+from services.domain.engine import EngineKind
 from services.domain.errors import Unavailable
-from services.domain.job import JobState, JobStep
+from services.domain.ids import new_id
+from services.domain.job import Job, JobState, JobStep
 from services.usecases.claim_step import claim_step
 from tests.fakes.world import OTHER_TENANT, TENANT, World, make_tenant
 
@@ -54,6 +56,46 @@ def test_full_engine_leaves_the_job_waiting_without_counting_a_try(world):
     assert len(world.engine.started) == 2
     world.complete(world.answer(running[0]))
     assert [job.id for job in claim(world)] == [waiting.id], "it was put back at once"
+
+
+def preview(world: World) -> Job:
+    """A stored garment preview that waits for an engine."""
+    now = world.clock.now()
+    job = Job(
+        id=new_id("job"),
+        tenant_id=TENANT,
+        kind=EngineKind.GARMENT_PREVIEW,
+        request={},
+        created_at=now,
+        updated_at=now,
+        available_at=now,
+        step=JobStep.DISPATCH_NOW,
+        storyboard_key="work/t/j/0/storyboard.json",
+    )
+    world.jobs.add(job)
+    return job
+
+
+def test_preview_does_not_wait_behind_videos_that_fill_their_engine_and_the_tenants_share(world):
+    world.engine.num_instances = 1
+    world.tenants.update(make_tenant(max_outstanding=2))
+    for _ in range(5):
+        world.dispatch(prepared(world).id)
+    assert world.jobs.outstanding() == 2
+    started = world.dispatch(preview(world).id)
+    assert (started.step, started.kind) == (JobStep.RUN, EngineKind.GARMENT_PREVIEW)
+    again = world.complete(world.failed(started, retryable=True))
+    assert again.step is JobStep.DISPATCH_NOW, "the next attempt waits in the same lane"
+
+
+def test_previews_are_claimed_within_their_own_engines_room(world):
+    world.engine.num_instances = 1
+    waiting = [preview(world) for _ in range(4)]
+    prepared(world)
+    claimed = claim_step(
+        JobStep.DISPATCH_NOW, limit=10, lease_s=30, jobs=world.jobs, engine=world.engine, tenants=world.tenants
+    )
+    assert [job.id for job in claimed] == [job.id for job in waiting[:2]]
 
 
 def test_room_made_by_a_finished_job_is_used(world):
