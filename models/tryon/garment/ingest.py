@@ -17,6 +17,7 @@ from models.tryon.garment.landmarks import HalfTop, SleeveKind, halves_of_top, l
 from models.tryon.garment.mask import GarmentMask, find_garment
 from models.tryon.garment.neck import Neck, find_neck
 from models.tryon.garment.notches import Point
+from models.tryon.garment.opening import find_opening
 from models.tryon.garment.pins import pinned
 from models.tryon.garment.quality import alpha_reasons, frame_reasons, mask_reasons, shape_reasons, sharpness_reasons
 from models.tryon.garment.silhouette import SIDE_PX, Silhouette, silhouette_of, tilt_of
@@ -87,10 +88,10 @@ def ingest_garment(
     category = category or guess.category
     points, sleeves = landmarks_of(shape, category, back=view is ProductView.BACK)
     landmarks = {name: _scaled(point, scale) for name, point in points.items()}
-    has_neck = category in CHEST and category is not GarmentCategory.OVERALL and view is ProductView.FRONT
-    inner = neck.inner(alpha.shape) if has_neck else np.zeros(alpha.shape, np.uint8)
-    if has_neck:
+    inner, open_front = np.zeros(alpha.shape, np.uint8), False
+    if category in CHEST and category is not GarmentCategory.OVERALL and view is ProductView.FRONT:
         landmarks["neck_front"] = neck.front
+        inner, open_front = _inside(color, alpha, neck, landmarks, category)
     landmarks |= pinned(pins or {}, category, picture.size, cutout.to_cutout)
     if any(name.startswith("cuff_") for name in pins or {}):
         sleeves = SleeveKind.SLEEVED
@@ -102,6 +103,7 @@ def ingest_garment(
         landmarks=landmarks,
         outline=np.asarray((shape.outline + 0.5) / scale - 0.5, np.float32),
         inner=np.minimum(inner, alpha),
+        open_front=open_front,
         confidence=min(guess.confidence, float(np.clip(shape.symmetry / 0.9, 0, 1))),
         quality=tuple(quality),
     )
@@ -131,6 +133,22 @@ def _require(quality: list[QualityReason]) -> None:
     for reason in quality:
         if reason.blocking:
             raise ContentRejected(reason.detail, code=reason.code, param="photo")
+
+
+def _inside(
+    color: NDArray[np.uint8],
+    alpha: NDArray[np.uint8],
+    neck: Neck,
+    landmarks: Mapping[str, Point],
+    category: GarmentCategory,
+) -> tuple[NDArray[np.uint8], bool]:
+    """What of the garment's inside is seen, uint8 (h, w), and whether its front is open."""
+    inner = neck.inner(alpha.shape)
+    if category not in (GarmentCategory.JACKET, GarmentCategory.SHIRT):
+        return inner, False
+    chest = abs(landmarks["armpit_left"][0] - landmarks["armpit_right"][0])
+    opening = find_opening(color, alpha, top=neck.front, bottom=landmarks["hem_middle"], chest_width=chest)
+    return (inner, False) if opening is None else (np.maximum(inner, opening), True)
 
 
 def _scaled(point: Point, scale: float) -> Point:

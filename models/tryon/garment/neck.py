@@ -127,7 +127,7 @@ def _front_line(
     at = np.linspace(-0.97, 0.97, 81, dtype=np.float32)
     span = float(right[0] - left[0])
     for depth in np.arange(max(least, at_least / _WIDTH_PX + 0.06), most, 0.02):
-        for power in _POWERS:
+        for power in _POWERS[2:] if has_collar else _POWERS:
             expected = usual + (_POINTED[1] if power <= _POINTED[0] and not has_collar else 0.0)
             prior = -((depth - expected) ** 2) / (2 * spread**2)
             drop = depth * _WIDTH_PX * (1 - np.abs(at) ** power)

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.tryon.garment.category import CLEAR, CategoryGuess
-from models.tryon.garment.mask import GarmentMask, border, smoothed_lab
+from models.tryon.garment.ground import border, smoothed_lab
+from models.tryon.garment.mask import GarmentMask
 from models.tryon.garment.silhouette import Silhouette
 from services.domain.product import QualityReason
 
