@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image, ImageDraw
+from PIL import Image
 
 from models import weights
 from models.provenance.inspection import CredentialState, inspect_file
@@ -39,6 +38,7 @@ from services.domain.storyboard import BackgroundShot
 from services.domain.video import BackgroundKind, Disclosure
 from services.domain.wire import encode
 from services.settings import Settings
+from tests.drawn_products import bob, nothing, tee
 from tests.fakes.events import FakeEventSink
 from tests.models.serving.conftest import MemoryObjects, SystemClock
 
@@ -97,37 +97,6 @@ def bench(store: MemoryObjects, tmp_path: Path) -> Bench:
     return Bench(store, tmp_path)
 
 
-def png(image: Image.Image) -> bytes:
-    data = io.BytesIO()
-    image.save(data, "PNG")
-    return data.getvalue()
-
-
-def drawn_wig() -> bytes:
-    """Hair alone, cut out: a bob without a head in it."""
-    image = Image.new("RGBA", (600, 700), (0, 0, 0, 0))
-    draw = ImageDraw.Draw(image)
-    draw.ellipse((100, 60, 500, 560), fill=(90, 50, 30, 255))
-    draw.rectangle((100, 300, 500, 560), fill=(90, 50, 30, 255))
-    draw.ellipse((170, 190, 430, 620), fill=(0, 0, 0, 0))
-    return png(image)
-
-
-def drawn_tee() -> bytes:
-    """A T-shirt lying on white."""
-    image = Image.new("RGB", (640, 640), (250, 250, 248))
-    draw = ImageDraw.Draw(image)
-    body = [(210, 90), (270, 110), (320, 118), (370, 110), (430, 90), (580, 190), (530, 270), (450, 225), (450, 570),
-            (190, 570), (190, 225), (110, 270), (60, 190)]  # fmt: skip
-    draw.polygon(body, fill=(40, 90, 160))
-    draw.rectangle((260, 260, 380, 330), fill=(240, 220, 60))
-    return png(image)
-
-
-def empty() -> bytes:
-    return png(Image.new("RGB", (500, 500), (240, 240, 240)))
-
-
 def taken_in(bench: Bench, data: bytes, kind: ProductKind) -> EngineAnswer:
     photos = (ProductShot(photo_key=bench.put("photo_0", data)),)
     return bench.run(
@@ -145,7 +114,7 @@ def wig_board(bench: Bench, shot: ProductShot, **changes: object) -> WigStoryboa
 
 
 def test_wigs_photo_becomes_an_asset_and_a_signed_cutout(bench: Bench) -> None:
-    answer = taken_in(bench, drawn_wig(), ProductKind.WIG)
+    answer = taken_in(bench, bob(), ProductKind.WIG)
     assert answer.state is AnswerState.SUCCEEDED, answer.failure
     files = bench.files(answer)
     assert set(files) == {"asset_0", "cutout_0"}
@@ -162,7 +131,7 @@ def test_wigs_photo_becomes_an_asset_and_a_signed_cutout(bench: Bench) -> None:
 
 
 def test_garments_photo_tells_its_category(bench: Bench) -> None:
-    answer = taken_in(bench, drawn_tee(), ProductKind.GARMENT)
+    answer = taken_in(bench, tee(), ProductKind.GARMENT)
     assert answer.state is AnswerState.SUCCEEDED, answer.failure
     assert answer.facts["category"] in (GarmentCategory.TOP, GarmentCategory.SHIRT)
     files = bench.files(answer)
@@ -172,8 +141,8 @@ def test_garments_photo_tells_its_category(bench: Bench) -> None:
 
 def test_every_reason_against_every_photo_is_told_and_nothing_is_stored(bench: Bench) -> None:
     photos = (
-        ProductShot(photo_key=bench.put("photo_0", drawn_wig())),
-        ProductShot(photo_key=bench.put("photo_1", empty()), view=ProductView.LEFT),
+        ProductShot(photo_key=bench.put("photo_0", bob())),
+        ProductShot(photo_key=bench.put("photo_1", nothing()), view=ProductView.LEFT),
         ProductShot(photo_key=bench.put("photo_2", b"no picture"), view=ProductView.BACK),
     )
     board = ProductStoryboard(
@@ -187,13 +156,13 @@ def test_every_reason_against_every_photo_is_told_and_nothing_is_stored(bench: B
 
 def test_preview_of_the_catalogues_asset_is_that_of_its_photo(bench: Bench) -> None:
     """A product taken in once gives the pictures that its photo gives."""
-    made = taken_in(bench, drawn_wig(), ProductKind.WIG)
+    made = taken_in(bench, bob(), ProductKind.WIG)
     asset = next(output for output in made.outputs if output.name == "asset_0")
     kept = ProductShot(asset_key=bench.put("wig_0", bench.store.stored[asset.key]))
     by_asset = bench.run(EngineKind.WIG_PREVIEW, wig_board(bench, kept))
     assert by_asset.state is AnswerState.SUCCEEDED, by_asset.failure
     shown = bench.files(by_asset)
-    direct = ProductShot(photo_key=bench.put("wig", drawn_wig()))
+    direct = ProductShot(photo_key=bench.put("wig", bob()))
     by_photo = bench.files(bench.run(EngineKind.WIG_PREVIEW, wig_board(bench, direct)))
     with Image.open(shown["front"]) as one, Image.open(by_photo["front"]) as other:
         assert one.tobytes() == other.tobytes()
@@ -202,14 +171,14 @@ def test_preview_of_the_catalogues_asset_is_that_of_its_photo(bench: Bench) -> N
 
 
 def test_refused_product_photo_is_named_as_the_request_names_it(bench: Bench) -> None:
-    shot = ProductShot(photo_key=bench.put("wig", empty()))
+    shot = ProductShot(photo_key=bench.put("wig", nothing()))
     answer = bench.run(EngineKind.WIG_PREVIEW, wig_board(bench, shot))
     assert answer.failure is not None
     assert (answer.failure.code, answer.failure.param) == ("product_empty", "wig")
 
 
 def test_model_that_would_have_to_be_generated_needs_a_checkpoint(bench: Bench) -> None:
-    shot = ProductShot(photo_key=bench.put("wig", drawn_wig()))
+    shot = ProductShot(photo_key=bench.put("wig", bob()))
     board = wig_board(bench, shot, model=ModelShot(specification=ModelSpecification()))
     answer = bench.run(EngineKind.WIG_PREVIEW, board)
     assert answer.failure is not None
