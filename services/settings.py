@@ -37,6 +37,8 @@ class Settings:
             workers where ``inference`` is ``queue``.
         inference: AWS: ``sagemaker`` (asynchronous endpoint) or ``queue`` (the same container as a queue's worker).
         endpoint_name: AWS: the video engine's endpoint.
+        preview_endpoint_name: AWS: the endpoint of previews, images and products; empty sends them to that of videos.
+        engines: Kinds of work that a container serves, separated by commas; empty serves all.
         engine_concurrency: Attempts that one instance runs at once.
         engine_instances: Workers that serve the work queue; with ``sagemaker`` the endpoint itself is asked.
         engine_role_arn: AWS: assumed by the engine for one attempt, with a session policy for that job's objects.
@@ -97,6 +99,8 @@ class Settings:
     work_queue_url: str = ""
     inference: str = "queue"
     endpoint_name: str = ""
+    preview_endpoint_name: str = ""
+    engines: str = ""
     engine_concurrency: int = 1
     engine_instances: int = 1
     engine_role_arn: str = ""

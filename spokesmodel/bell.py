@@ -98,7 +98,13 @@ class RingingEngine(SqliteEngine):
     """Rings for attempts that wait, and for answers."""
 
     def __init__(
-        self, path: Path, *, clock: Clock, num_instances: int, bells: Bells, num_interactive_instances: int | None = None
+        self,
+        path: Path,
+        *,
+        clock: Clock,
+        num_instances: int,
+        bells: Bells,
+        num_interactive_instances: int | None = None,
     ) -> None:
         super().__init__(
             path, clock=clock, num_instances=num_instances, num_interactive_instances=num_interactive_instances

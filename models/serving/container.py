@@ -24,7 +24,7 @@ from services.adapters.aws.attempt_session import AttemptSessions
 from services.adapters.aws.clients import Clients
 from services.adapters.aws.work_queue import SqsEngineNotices, SqsWorkQueue
 from services.adapters.local.clock import SystemClock
-from services.domain.engine import EngineRequest
+from services.domain.engine import EngineKind, EngineRequest
 from services.domain.errors import InvalidRequest
 from services.settings import Settings
 
@@ -92,11 +92,12 @@ def _workers(
     names = [f"worker-{number}" for number in range(settings.engine_concurrency)]
     for name in names:
         (scratch / name).mkdir(parents=True, exist_ok=True)
+    engines = tuple(EngineKind(name) for name in settings.engines.split(",")) if settings.engines else options.engines
     # What a killed worker left is gone when the next one starts: it empties its folder, and keeps all its files there.
     return [
         Worker(
             name,
-            engines=options.engines,
+            engines=engines,
             environment=loopback.environment_of(name, {**os.environ, "TMPDIR": str((scratch / name).absolute())}),
             scratch_dir=scratch / name,
             events_url=f"{loopback.url}/events",

@@ -149,8 +149,9 @@ RIGHTS_OF_THE_ENGINE = {
             (
                 f"logs:{action}",
                 "arn:${AWS::Partition}:logs:${AWS::Region}:${AWS::AccountId}:log-group:"
-                "/aws/sagemaker/Endpoints/${AWS::StackName}-video*",
+                f"/aws/sagemaker/Endpoints/${{AWS::StackName}}-{name}*",
             )
+            for name in ("video", "preview")
             for action in ("CreateLogGroup", "CreateLogStream", "PutLogEvents", "DescribeLogStreams")
         ),
         ("cloudwatch:PutMetricData", "*"),

@@ -27,9 +27,10 @@ _BELLS: Final = ("Prepare", "Dispatch", "Notify", "Batch")
 _OF_THE_STREAMS: Final = """Effect: Allow
 Action: [dynamodb:DescribeStream, dynamodb:GetRecords, dynamodb:GetShardIterator, dynamodb:ListStreams]
 Resource: [!GetAtt JobsTable.StreamArn, !GetAtt BatchesTable.StreamArn]"""
-_ENDPOINT: Final = (
-    "!Sub arn:${AWS::Partition}:sagemaker:${AWS::Region}:${AWS::AccountId}:endpoint/${AWS::StackName}-video"
-)
+_ENDPOINTS: Final = [
+    f"!Sub arn:${{AWS::Partition}}:sagemaker:${{AWS::Region}}:${{AWS::AccountId}}:endpoint/${{AWS::StackName}}-{name}"
+    for name in ("video", "preview")
+]
 
 
 def main() -> None:
@@ -70,7 +71,7 @@ def _statements(name: str, handler: str, queue: str | None, tables: dict[str, st
     if ("engine", "start") in ports:
         yield _if("OnQueue", _statement(["sqs:SendMessage"], ["!GetAtt WorkQueue.Arn"]))
     if engine := sorted(action for action in plain if action.startswith("sagemaker:")):
-        yield _if("OnSageMaker", _statement(engine, [_ENDPOINT]))
+        yield _if("OnSageMaker", _statement(engine, _ENDPOINTS))
     if objects := sorted(action for action in plain if action.startswith("s3:") and action != "s3:ListBucket"):
         yield _statement(objects, ['!Sub "${Bucket.Arn}/*"'])
     if "s3:ListBucket" in plain:

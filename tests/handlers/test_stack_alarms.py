@@ -14,14 +14,22 @@ from tests.handlers.test_stack_rules import ALARMS, SCALING_DIMENSIONS
 from tests.handlers.test_template import DOCUMENT, RESOURCES, of_type
 
 TELLING = {name: alarm for name, alarm in ALARMS.items() if alarm["AlarmActions"] == [{"Ref": "AlarmTopic"}]}
-SCALING = {"EngineHasBacklogWithoutCapacity": "EngineWakes", "EngineIsIdle": "EngineRests"}
+SCALING = {
+    "EngineHasBacklogWithoutCapacity": "EngineWakes",
+    "EngineIsIdle": "EngineRests",
+    "PreviewIsIdle": "PreviewRests",
+}
 ENDPOINT = {"Name": "EndpointName", "Value": {"Sub": "${AWS::StackName}-video"}}
+OF_PREVIEWS = {"Name": "EndpointName", "Value": {"Sub": "${AWS::StackName}-preview"}}
 VARIANT = {"Name": "VariantName", "Value": "main"}
 METRICS_OF_AWS = {  # each is in AWS's list of what its service publishes
     "AWS/SQS": {"ApproximateAgeOfOldestMessage", "ApproximateNumberOfMessagesVisible"},
     "AWS/Lambda": {"Errors", "Throttles"},
     "AWS/ApiGateway": {"Count", "4xx", "5xx", "Latency"},
-    "AWS/SageMaker": {"InvocationsProcessed", "InvocationFailures", "ExpiredRequests", "HasBacklogWithoutCapacity"},
+    "AWS/SageMaker": {
+        *("InvocationsProcessed", "InvocationFailures", "ExpiredRequests", "HasBacklogWithoutCapacity"),
+        *("ApproximateBacklogSize", "ApproximateBacklogSizePerInstance"),
+    },
 }
 
 
@@ -64,12 +72,13 @@ def test_everything_that_can_go_wrong_by_itself_has_an_alarm():
 
 
 def test_alarms_look_at_this_stack():
-    [endpoint] = of_type("AWS::SageMaker::Endpoint").values()
-    [config] = of_type("AWS::SageMaker::EndpointConfig").values()
-    assert endpoint["EndpointName"] == ENDPOINT["Value"]
-    assert config["ProductionVariants"][0]["VariantName"] == VARIANT["Value"]
-    for name in ("EndpointInvocationsFail", "EndpointRequestsExpire"):
-        assert ALARMS[name]["Dimensions"] == [ENDPOINT, VARIANT]
+    for config in of_type("AWS::SageMaker::EndpointConfig").values():
+        assert config["ProductionVariants"][0]["VariantName"] == VARIANT["Value"]
+    for prefix, resource, endpoint in (("", "EngineEndpoint", ENDPOINT), ("Preview", "PreviewEndpoint", OF_PREVIEWS)):
+        assert of_type("AWS::SageMaker::Endpoint")[resource]["EndpointName"] == endpoint["Value"]
+        for name in ("EndpointInvocationsFail", "EndpointRequestsExpire"):
+            assert ALARMS[prefix + name]["Dimensions"] == [endpoint, VARIANT]
+    assert ALARMS["PreviewIsIdle"]["Dimensions"] == [OF_PREVIEWS], "AWS publishes it without a variant"
     assert ALARMS["EngineHasBacklogWithoutCapacity"]["Dimensions"] == [ENDPOINT], "AWS publishes it without a variant"
     assert ALARMS["ApiAnswers5xx"]["Dimensions"] == [{"Name": "ApiId", "Value": {"Ref": "Api"}}]
     assert ALARMS["StepsFail"]["Dimensions"] == SCALING_DIMENSIONS
@@ -79,6 +88,7 @@ def test_alarms_of_the_endpoint_are_there_only_with_it_and_of_the_work_queue_onl
     for name, alarm in ALARMS.items():
         needs = {"AWS/SageMaker": "OnSageMaker"}.get(alarm["Namespace"])
         needs = "OnSageMaker" if name in SCALING else "OnQueue" if name.startswith("Work") else needs
+        needs = "WithPreviews" if name.startswith("Preview") else needs
         assert RESOURCES[name].get("Condition") == needs, name
 
 

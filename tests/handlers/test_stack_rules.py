@@ -189,12 +189,15 @@ def test_bucket_outlives_the_stack():
 def test_what_only_sagemaker_needs_is_there_only_with_it():
     for name, resource in RESOURCES.items():
         if resource["Type"].startswith(("AWS::SageMaker::", "AWS::ApplicationAutoScaling::")):
-            assert resource.get("Condition") == "OnSageMaker", name
+            assert resource.get("Condition") == ("WithPreviews" if name.startswith("Preview") else "OnSageMaker"), name
+    on_sagemaker = DOCUMENT["Conditions"]["WithPreviews"]["And"][0]
+    assert on_sagemaker == {"Condition": "OnSageMaker"}
 
 
 def test_endpoint_is_asynchronous_with_notices_and_places_for_both_outcomes():
-    [config] = of_type("AWS::SageMaker::EndpointConfig").values()
-    inference = config["AsyncInferenceConfig"]
+    videos, previews = of_type("AWS::SageMaker::EndpointConfig").values()
+    inference = videos["AsyncInferenceConfig"]
+    assert previews["AsyncInferenceConfig"] == inference
     output = inference["OutputConfig"]
     assert {"S3OutputPath", "S3FailurePath"} <= set(output)
     topics = {target(topic) for topic in output["NotificationConfig"].values()}
@@ -232,7 +235,8 @@ def test_sagemakers_notices_may_enter_the_engine_queue_and_nobody_elses():
 
 
 def test_engine_in_a_vpc_spans_two_zones():
-    [model] = of_type("AWS::SageMaker::Model").values()
+    model, of_previews = of_type("AWS::SageMaker::Model").values()
+    assert of_previews["VpcConfig"] == model["VpcConfig"]
     condition, vpc, otherwise = model["VpcConfig"]["Fn::If"]
     assert (condition, otherwise) == ("InVpc", {"Ref": "AWS::NoValue"})
     assert vpc["Subnets"] == [{"Ref": "EngineSubnetA"}, {"Ref": "EngineSubnetB"}]
@@ -244,9 +248,11 @@ def test_engine_in_a_vpc_spans_two_zones():
         if text in DOCUMENT["Parameters"]
     }
     assert named == {"EngineSubnetB", "EngineSecurityGroup"}
-    [config] = of_type("AWS::SageMaker::EndpointConfig").values()
-    [variant] = config["ProductionVariants"]
+    configs = of_type("AWS::SageMaker::EndpointConfig")
+    [variant] = configs["EngineEndpointConfig"]["ProductionVariants"]
     assert variant["InitialInstanceCount"] == {"If": ["FloorIsZero", 1, {"Ref": "MinInstances"}]}
+    [variant] = configs["PreviewEndpointConfig"]["ProductionVariants"]
+    assert variant["InitialInstanceCount"] == {"Ref": "PreviewInstances"}
 
 
 def test_scaling_follows_the_metric_that_the_reaper_sends(capsys):
@@ -283,9 +289,34 @@ def test_endpoint_wakes_by_sagemakers_word_and_rests_only_when_idle():
     resting = policies["EngineRests"]["StepScalingPolicyConfiguration"]
     assert resting["AdjustmentType"] == "ExactCapacity"
     assert resting["StepAdjustments"] == [{"MetricIntervalUpperBound": 0, "ScalingAdjustment": {"Ref": "MinInstances"}}]
-    assert {target(policy["ScalingTargetId"]) for policy in policies.values()} == {"EngineScaling"}
+    for name, policy in policies.items():
+        assert target(policy["ScalingTargetId"]) == (
+            "PreviewScaling" if name.startswith("Preview") else "EngineScaling"
+        )
     scalable = of_type("AWS::ApplicationAutoScaling::ScalableTarget")["EngineScaling"]
     assert (scalable["MinCapacity"], scalable["MaxCapacity"]) == ({"Ref": "MinInstances"}, {"Ref": "MaxInstances"})
+
+
+def test_endpoint_of_previews_keeps_its_floor_and_rests_there_only_when_idle():
+    """Nobody waits for an instance to wake; and none is taken away at work, as tracking only adds."""
+    policies = of_type("AWS::ApplicationAutoScaling::ScalingPolicy")
+    tracking = policies["PreviewFollowsBacklog"]["TargetTrackingScalingPolicyConfiguration"]
+    followed = tracking["CustomizedMetricSpecification"]
+    assert (followed["Namespace"], followed["MetricName"]) == ("AWS/SageMaker", "ApproximateBacklogSizePerInstance")
+    of_videos = policies["EngineFollowsBacklog"]["TargetTrackingScalingPolicyConfiguration"]
+    assert tracking["DisableScaleIn"] == of_videos["DisableScaleIn"]
+    rest = ALARMS["PreviewIsIdle"]
+    assert (rest["MetricName"], rest["Threshold"], rest["TreatMissingData"]) == (
+        "ApproximateBacklogSize",
+        0,
+        "notBreaching",
+    )
+    resting = policies["PreviewRests"]["StepScalingPolicyConfiguration"]
+    floor = {"Ref": "PreviewInstances"}
+    assert resting["StepAdjustments"] == [{"MetricIntervalUpperBound": 0, "ScalingAdjustment": floor}]
+    scalable = of_type("AWS::ApplicationAutoScaling::ScalableTarget")["PreviewScaling"]
+    assert (scalable["MinCapacity"], scalable["MaxCapacity"]) == (floor, {"Ref": "MaxPreviewInstances"})
+    assert DOCUMENT["Parameters"]["PreviewInstances"]["Default"] == 1
 
 
 def test_functions_that_lean_on_others_are_bounded():

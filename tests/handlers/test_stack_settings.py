@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from services.domain.engine import EngineKind, Lane
 from services.settings import Settings
 from spokesmodel.template import load
 from tests.handlers.test_template import DOCUMENT, FUNCTIONS, TEMPLATE, of_type
@@ -38,10 +39,20 @@ SAME_EVERYWHERE = {
 }
 
 
-def engines_environment() -> dict[str, Any]:
-    [model] = of_type("AWS::SageMaker::Model").values()
-    environment: dict[str, Any] = model["PrimaryContainer"]["Environment"]
+def engines_environment(name: str = "EngineModel") -> dict[str, Any]:
+    environment: dict[str, Any] = of_type("AWS::SageMaker::Model")[name]["PrimaryContainer"]["Environment"]
     return environment
+
+
+def test_engines_of_previews_differ_from_those_of_videos_in_what_they_serve_alone():
+    """Each kind is served by one of the two, so that the containers load no more than they need."""
+    videos, previews = engines_environment(), engines_environment("PreviewModel")
+    name = variable("engines")
+    assert {key for key in videos | previews if videos.get(key) != previews.get(key)} == {name}
+    assert videos[name] == {"If": ["WithPreviews", "video", ""]}
+    assert {EngineKind(kind) for kind in previews[name].split(",")} == {
+        kind for kind in EngineKind if kind.lane is Lane.INTERACTIVE
+    }
 
 
 def variable(setting: str) -> str:

@@ -13,6 +13,7 @@ from services.adapters.aws.bedrock import BedrockLanguageModel
 from services.adapters.aws.clients import Clients
 from services.adapters.aws.consents import DynamoConsentStore
 from services.adapters.aws.deliveries import DynamoDeliveryLog
+from services.adapters.aws.engine_lanes import LaneEngines
 from services.adapters.aws.engine_queue import QueueEngine
 from services.adapters.aws.engine_sagemaker import SageMakerEngine
 from services.adapters.aws.idempotency import DynamoIdempotencyStore
@@ -32,6 +33,7 @@ from services.adapters.local.clock import SystemClock
 from services.adapters.local.voices import LOCAL_VOICES, LocalVoiceCatalogue
 from services.adapters.local.webhooks import HttpWebhookSender
 from services.adapters.price_list import read_price_list
+from services.domain.engine import Lane
 from services.domain.errors import InvalidRequest
 from services.settings import Settings
 
@@ -100,15 +102,24 @@ def adapters(settings: Settings, parts: Mapping[str, Any]) -> Mapping[str, Calla
     }
 
 
-def _engine(settings: Settings, parts: Mapping[str, Any], clients: Clients) -> SageMakerEngine | QueueEngine:
+def _engine(settings: Settings, parts: Mapping[str, Any], clients: Clients) -> LaneEngines | QueueEngine:
     if settings.inference == "sagemaker":
-        return SageMakerEngine(
-            clients,
-            endpoint_name=settings.endpoint_name,
-            bucket=settings.bucket,
-            objects=parts["objects"],
-            clock=parts["clock"],
-            concurrency=settings.engine_concurrency,
+        endpoints = {
+            Lane.LONG: settings.endpoint_name,
+            Lane.INTERACTIVE: settings.preview_endpoint_name or settings.endpoint_name,
+        }
+        return LaneEngines(
+            {
+                lane: SageMakerEngine(
+                    clients,
+                    endpoint_name=name,
+                    bucket=settings.bucket,
+                    objects=parts["objects"],
+                    clock=parts["clock"],
+                    concurrency=settings.engine_concurrency,
+                )
+                for lane, name in endpoints.items()
+            }
         )
     return QueueEngine(
         clients,
