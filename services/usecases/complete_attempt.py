@@ -45,11 +45,10 @@ def complete_attempt(
         job = jobs.get(answer.job_id)
         failure = None
         if _is_awaited(job, answer):
-            failure = _fault(answer, job, objects)
-            if failure is None and answer.state is AnswerState.SUCCEEDED:
-                failure, reasons = quality_fault(answer, job)
-                if failure is not None and reasons:
-                    reject_product(job, reasons, products=products)
+            failure, reasons = quality_fault(answer, job)  # a product that cannot be used has no files, either
+            if reasons and failure is not None:
+                reject_product(job, reasons, products=products)
+            failure = failure or _fault(answer, job, objects)
         job = revise(
             answer.job_id,
             lambda job: _ended(job, answer, failure, clock, settings, prices) if _is_awaited(job, answer) else None,

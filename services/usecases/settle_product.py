@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from services.domain import wire
-from services.domain.engine import EngineAnswer, EngineKind, Failure, Output
+from services.domain.engine import AnswerState, EngineAnswer, EngineKind, Failure, Output
 from services.domain.errors import InvalidRequest, NotFound
 from services.domain.job import Job, JobState
 from services.domain.object_key import ObjectKey, Retention
@@ -93,7 +93,7 @@ def reasons_of(facts: Mapping[str, Any]) -> tuple[QualityReason, ...]:
 
 def quality_fault(answer: EngineAnswer, job: Job) -> tuple[Failure | None, tuple[QualityReason, ...]]:
     """Why the product of a good answer cannot be used all the same, and all that was said of it."""
-    if job.kind is not EngineKind.PRODUCT:
+    if job.kind is not EngineKind.PRODUCT or answer.state is not AnswerState.SUCCEEDED:
         return None, ()
     try:
         reasons = reasons_of(answer.facts)
