@@ -59,6 +59,18 @@ class ColorModel:
         return np.full(len(pixels), -1e3, np.float32) if total is None else total
 
 
+class MixedColors(ColorModel):
+    """Two models as one, half of each."""
+
+    def __init__(self, first: ColorModel, second: ColorModel) -> None:
+        self._models = (first, second)
+
+    def log_likelihood(self, features: Features) -> NDArray[np.float32]:
+        """As of ``ColorModel``."""
+        one, other = (model.log_likelihood(features) for model in self._models)
+        return np.asarray(np.logaddexp(one, other) - np.log(2), np.float32)
+
+
 def clusters(samples: Features, num_clusters: int) -> NDArray[np.int32]:
     """The cluster of each sample by k-means, the same at every call."""
     import cv2

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from models.perception import edges
 from models.perception.body_frame import Arm, BodyFrame, body_frame, face_of_pose
 from models.perception.clothing import ClothingMask
-from models.perception.color_model import ColorModel, Features, clusters, features_of
+from models.perception.color_model import ColorModel, Features, MixedColors, clusters, features_of
 from models.perception.face import FaceLandmarks
 from models.perception.face_frame import FaceFrame, frame_of, rise
 from models.perception.pose import BodyPose
@@ -224,7 +224,7 @@ class _Scene:
         alike &= np.abs(limbs[:, 0] - median[0]) < _LIGHT_REACH
         if alike.sum() < 40:
             return self.skin.model
-        return _Either(self.skin.model, ColorModel(limbs[alike], 3, _SKIN_FLOOR))
+        return MixedColors(self.skin.model, ColorModel(limbs[alike], 3, _SKIN_FLOOR))
 
     def _skin_clusters(self, samples: Features) -> NDArray[np.bool_]:
         """Which samples belong to a cluster that is skin."""
@@ -247,18 +247,7 @@ class _Scene:
                 self.models[kind] = ColorModel(self.features[sure][found], count, _FLOOR)
         bare = sure & (soft[_Class.SKIN] > 0.7)
         if bare.sum() >= 200:
-            self.bare = _Either(self.skin.model, ColorModel(self.features[bare], 5, _FLOOR))
-
-
-class _Either(ColorModel):
-    """Two models as one: half the samples of each."""
-
-    def __init__(self, first: ColorModel, second: ColorModel) -> None:
-        self._models = (first, second)
-
-    def log_likelihood(self, features: Features) -> NDArray[np.float32]:
-        one, other = (model.log_likelihood(features) for model in self._models)
-        return np.asarray(np.logaddexp(one, other) - np.log(2), np.float32)
+            self.bare = MixedColors(self.skin.model, ColorModel(self.features[bare], 5, _FLOOR))
 
 
 class _Masks:

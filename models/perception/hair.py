@@ -2,7 +2,7 @@
 
 Colour mixtures of hair (seeded above the forehead), skin (from the face), clothes and background compete for every
 pixel, each weighted by how likely it is at that place relative to the face; the odds are smoothed along the picture's
-edges and the models learnt anew, three times. In the spirit of GrabCut (Rother, Kolmogorov and Blake 2004), with cost
+edges and the models learnt anew, a few times. In the spirit of GrabCut (Rother, Kolmogorov and Blake 2004), with cost
 filtering (Hosni et al. 2013) in place of the graph cut: a tenth of the time, and soft.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.perception import edges
-from models.perception.color_model import ColorModel, Features, clusters, features_of
+from models.perception.color_model import ColorModel, Features, MixedColors, clusters, features_of
 from models.perception.face_frame import FaceFrame, face_width, frame_of, rise
 from models.perception.head import HeadView
 from models.perception.skin_model import SkinColors, skin_colors
@@ -23,12 +23,13 @@ from models.perception.skin_model import SkinColors, skin_colors
 Mask = NDArray[np.float32]
 
 _WORKING_FACE_PX: Final = 80
-_NUM_ROUNDS: Final = 3
+_NUM_ROUNDS: Final = 4
 _ODDS: Final = 7.0  # colour alone moves the log odds by this much at most
 _RARE: Final = -15.5  # log likelihood of a colour that no model knows
 _SMOOTHING: Final = (4, 1e-3)  # radius in pixels at the working size and epsilon: best of a sweep
 _EDGE: Final = (0.035, 1e-4)  # radius in face widths and epsilon of the last fit to the picture's edges
 _SKIN_SEED: Final = -11.5  # seeds whose median likelihood as skin is higher are skin
+_SHINE: Final = (12.0, -22.0, 1.5)  # from the face's middle: most in hue, least in lightness, most in texture
 _BALD: Final = 0.15  # share of seeds that are not skin
 _FEW_SEEDS: Final = 60
 _SEED_FLOOR: Final = (5.0, 2.5, 2.5, 1.0)
@@ -75,6 +76,8 @@ def hair_mask(picture_rgb: NDArray[np.uint8], view: HeadView) -> HairMask:
     if 1 - is_skin.mean() < _BALD:
         return _none(picture_rgb, confidence=float(np.clip(0.4 + is_skin.mean() * 0.6, 0, 1)), is_bald=True)
     chosen = samples[~is_skin] if (~is_skin).sum() > _FEW_SEEDS else samples
+    if is_skin.sum() > _FEW_SEEDS:
+        scene.bare = MixedColors(scene.bare, ColorModel(samples[is_skin], 3, _FLOOR))
     soft = scene.solved(ColorModel(chosen, 4, _SEED_FLOOR), seeds)
 
     fine = np.asarray(cv2.resize(soft, (width, height), interpolation=cv2.INTER_CUBIC), np.float32)
@@ -105,6 +108,7 @@ class _Scene:
         self.frame: FaceFrame = frame_of(view.face, scale, size)
         self.features: Features = features_of(view.rgb, size, face_width(view.face))
         self.skin: SkinColors = skin_colors(self.features, self.rgb, self.frame)
+        self.bare: ColorModel = self.skin.model
         self.below = rise(self.frame.down, self.frame.chin - 0.1, self.frame.chin + 0.25)
         self.neck = self._neck()
         self._jaw = 1 - rise(np.abs(self.frame.across - self.frame.middle), 0.28, 0.42)
@@ -133,7 +137,7 @@ class _Scene:
         dressed = front if front.sum() >= 150 else torso
         clothes = ColorModel(self.features[dressed], 4, _FLOOR) if dressed.sum() > 100 else None
         prior = self._prior()
-        skin_likelihood = self.skin.model.log_likelihood(flat)
+        skin_likelihood = self.bare.log_likelihood(flat)
         away = background.log_likelihood(flat) if background is not None else None
         soft: Mask | None = None
         for _ in range(_NUM_ROUNDS):
@@ -191,7 +195,9 @@ class _Scene:
     def _prior(self) -> Mask:
         """How likely hair is at each place, whatever its colour."""
         frame = self.frame
-        prior = np.where(frame.down < 0.6 * frame.forehead, 0.93, 0.72).astype(np.float32)
+        # The mesh ends below many a hairline: right above it the forehead may go on.
+        crown = 0.5 + 0.43 * rise(frame.outside, 0.0, 0.2)
+        prior = np.where(frame.down < 0.6 * frame.forehead, crown, 0.72).astype(np.float32)
         side = rise(np.abs(frame.across), 0.36, 0.6)
         hanging = 0.02 + 0.15 * side * (1 - rise(frame.down, frame.chin + 0.3, frame.chin + 1.2))
         hanging = hanging * (1 - self._jaw) + 0.006 * self._jaw
@@ -260,10 +266,17 @@ class _Scene:
 
 
 def _skin_like(samples: Features, skin: SkinColors) -> NDArray[np.bool_]:
-    """Which samples belong to a cluster that is skin."""
+    """Which samples belong to a cluster that is skin: by the model, or smooth, light and of its hue, as a shine is."""
     labels = clusters(samples, 6)
     likelihood = skin.model.log_likelihood(samples)
-    bare = [label for label in np.unique(labels) if np.median(likelihood[labels == label]) >= _SKIN_SEED]
+    bare = []
+    for label in np.unique(labels):
+        own = labels == label
+        lightness, a, b, texture = samples[own].mean(0) - skin.median
+        # A shine is never redder than the skin itself; hair dyed pink is.
+        shines = np.hypot(a, b) < _SHINE[0] and a < 3 and lightness > _SHINE[1] and texture < _SHINE[2]
+        if shines or np.median(likelihood[own]) >= _SKIN_SEED:
+            bare.append(label)
     return np.isin(labels, bare)
 
 
