@@ -72,7 +72,7 @@ class WigAsset:
         """The asset that ``save`` wrote.
 
         Raises:
-            ContentRejected: ``unreadable_media``: the folder holds no such asset, or a damaged one.
+            ContentRejected: ``product_asset_unreadable``: the folder holds no such asset, or a damaged one.
         """
         from PIL import Image
 
@@ -100,5 +100,5 @@ class WigAsset:
             )
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ContentRejected(
-                "The stored wig cannot be read; take its photo in again.", code="unreadable_media"
+                "The stored wig cannot be read; take its photo in again.", code="product_asset_unreadable"
             ) from error

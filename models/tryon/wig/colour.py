@@ -97,7 +97,7 @@ def recoloured(wig_rgba: Picture, colour: HairColour) -> Picture:
     low, high = np.percentile(solid[:, 0], (8, 92))
     spread = max(float(high - low) / 2, 1.0)
     wanted = float(np.interp(target[0], (10, 75), _CONTRAST_L))
-    gain = float(np.clip(wanted / spread, 0.45, 2.6))
+    gain = float(np.clip(wanted / spread, 0.45, 3.4))
     lightness = target[0] + gain * (lab[..., 0] - middle[0])
     # Soft ends instead of clipping: strands stay told apart in the lights and in the darks.
     lightness = _soft_range(lightness, 2.0, 97.0)

@@ -42,7 +42,7 @@ class FrameCut:
 
 
 def frame_cuts(alpha: NDArray[np.uint8], edges: frozenset[str]) -> tuple[FrameCut, ...]:
-    """The longest run of hair on each of these edges of ``alpha`` (h, w), where there is one."""
+    """What of each of these edges of ``alpha`` (h, w) hair touches: the longest run, on top from end to end."""
     lines = {
         "top": alpha[:2].max(0),
         "bottom": alpha[-2:].max(0),
@@ -57,7 +57,8 @@ def frame_cuts(alpha: NDArray[np.uint8], edges: frozenset[str]) -> tuple[FrameCu
         change = np.flatnonzero(padded[1:] != padded[:-1])
         runs = list(zip(change[::2], change[1::2] - 1, strict=True))
         if runs:
-            start, end = max(runs, key=lambda run: run[1] - run[0])
+            # Of a crown that is gone two sides are left: they count as one cut from end to end.
+            start, end = (runs[0][0], runs[-1][1]) if edge == "top" else max(runs, key=lambda run: run[1] - run[0])
             cuts.append(FrameCut(edge=edge, start=int(start), end=int(end)))
     return tuple(cuts)
 

@@ -282,11 +282,11 @@ def _skin(rgb: Matte, head: _HeadFrame, near_hair: Mask, face: Mask) -> Matte:
     median = np.median(samples, axis=0).astype(np.float32) if samples else np.array([180, 140, 120], np.float32)
     _, below = head.from_point(head.points[9, :2])
     inner = cv2.erode(face.astype(np.uint8), _disc(max(1, round(0.03 * head.width)))) > 0
-    spread = np.abs(rgb - median).max(2) < 60
+    spread = np.abs(rgb - median).max(2) < 90
     known = inner & ~near_hair & spread
     filled = push_pull(rgb, known.astype(np.float32))
     filled = np.asarray(cv2.GaussianBlur(filled, (0, 0), 0.05 * head.width), np.float32)
-    scalp = np.clip(-below / (0.15 * head.height), 0, 1) * _SCALP_SHARE
+    scalp = np.clip(-below / (0.15 * head.height), 0, 1) * _SCALP_SHARE * ~face
     mixed = filled * (1 - scalp[..., None]) + median * scalp[..., None]
     x, y = head.from_point((head.points[[234, 454], :2].mean(0) + head.points[168, :2]) / 2)
     out = np.sqrt((x / (_SKULL[0] * head.width)) ** 2 + (y / (_SKULL[1] * head.height)) ** 2)

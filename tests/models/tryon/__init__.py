@@ -1,0 +1,1 @@
+"""Try-on: wigs and garments."""

@@ -1,0 +1,1 @@
+"""Wigs: from the product photo to the picture of somebody wearing it."""
