@@ -2,9 +2,9 @@
 
 Every row of the layer is a curve: its height field between the row's outlines, carried on round the back by an ellipse.
 Seen from another side, each curve hides part of itself; what stays visible is inverted row by row on a coarse grid
-("floating horizon", Anderson 1982), and the picture is then looked up once. Two lookups share the geometry: one for what
-is where (never stretched much: the side that comes into view mirrors the texture beside it), and one for the outline
-(strands at the silhouette stay as wide as they were photographed).
+("floating horizon", Anderson 1982), and the picture is then looked up once. Two lookups share the geometry: one for
+what is where (never stretched much: the side that comes into view mirrors the texture beside it), and one for the
+outline (strands at the silhouette stay as wide as they were photographed).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ _ROUND: Final = 12  # of the way round the back on each side
 _ROUND_ANGLE: Final = 1.3  # radians
 _VIEWER: Final = 9.0  # face widths away
 _NARROW: Final = 2.5  # cells at an outline in which heights follow an ellipse
+_EVEN: Final = 2.0  # rows
 _TIE: Final = np.float32(1e-3)
 _SOFT: Final = 0.06  # face widths from the new outline to where only the inside counts
 
@@ -99,24 +100,40 @@ def outline_of(grid: Grid, alpha: Matte, shape: HeadShape, *, least: Outline | N
 
 
 def turned(
-    grid: Grid, shape: HeadShape, heights: Matte, outline: Outline, angles: Matte, *, least_slope: float
+    grid: Grid,
+    shape: HeadShape,
+    heights: Matte,
+    outline: Outline,
+    angles: Matte,
+    *,
+    least_slope: Matte | float,
+    mirror: float,
 ) -> Lookup:
     """How a layer is seen when it is turned by ``angles`` (rows,), radians, positive to the picture's right.
 
     Args:
         heights: (rows, columns).
-        least_slope: Texture is never stretched by more than 1 / this; it is mirrored instead.
+        least_slope: Texture is never stretched by more than 1 / this; it is mirrored instead. One for all rows, or
+            (rows,).
+        mirror: How far in from the outline mirrored texture is taken at most, pixels.
     """
     is_left = bool(angles[np.argmax(np.abs(angles))] < 0)
     if is_left:  # one case is enough: the mirrored one
         mirrored = Outline(left=grid.x[-1] - outline.right, right=grid.x[-1] - outline.left, back=outline.back)
         result = _turned_right(
-            grid, grid.x[-1] - shape.x, shape, heights[:, ::-1], mirrored, -angles, least_slope=least_slope
+            grid,
+            grid.x[-1] - shape.x,
+            shape,
+            heights[:, ::-1],
+            mirrored,
+            -angles,
+            least_slope=least_slope,
+            mirror=mirror,
         )
         texture, edge = (np.ascontiguousarray(grid.x[-1] - part[:, ::-1]) for part in (result.texture, result.edge))
         inside, y = (np.ascontiguousarray(part[:, ::-1]) for part in (result.inside, result.y))
         return Lookup(texture=texture, edge=edge, inside=inside, y=y)
-    return _turned_right(grid, shape.x, shape, heights, outline, angles, least_slope=least_slope)
+    return _turned_right(grid, shape.x, shape, heights, outline, angles, least_slope=least_slope, mirror=mirror)
 
 
 def _turned_right(
@@ -127,7 +144,8 @@ def _turned_right(
     outline: Outline,
     angles: Matte,
     *,
-    least_slope: float,
+    least_slope: Matte | float,
+    mirror: float,
 ) -> Lookup:
     """The same for angles that are not negative: what lies to the left comes into view."""
     unfolded, x, z = _curves(grid, np.ascontiguousarray(heights), outline)
@@ -159,7 +177,7 @@ def _turned_right(
     left, right = start[:, 0].astype(np.float32), seen_at.max(1).astype(np.float32)
     edge = _between(grid.x, left, right, outline)
     surface = np.where(grid.x < left[:, None], outline.left[:, None] + (grid.x - left[:, None]), surface)
-    texture = _textured(grid, np.asarray(surface, np.float32), outline, least_slope)
+    texture = _textured(grid, np.asarray(surface, np.float32), outline, least_slope, mirror)
     texture = np.where(grid.x > right[:, None], edge, texture)
     # Inside, nothing is looked up beyond the old outline: there the layer has strands and gaps.
     soft = np.float32(_SOFT * shape.face_width)
@@ -188,7 +206,11 @@ def _curves(grid: Grid, heights: Matte, outline: Outline) -> tuple[Matte, Matte,
         cv2.INTER_LINEAR,
         borderMode=cv2.BORDER_REPLICATE,
     )
-    front_z = _rounded(grid, front_x, front_z, outline)
+    front_z = _rounded(grid, front_x, np.asarray(front_z, np.float32), outline)
+    # Rows that differ where they are steep would tear the silhouette.
+    front_z = cv2.GaussianBlur(
+        front_z, (1, int(6 * _EVEN) | 1), sigmaX=0.1, sigmaY=_EVEN, borderType=cv2.BORDER_REPLICATE
+    )
     angle = np.linspace(0, _ROUND_ANGLE, _ROUND + 1)[1:].astype(np.float32)[None]
     back = outline.back[:, None]
     half = np.minimum((right - left) / 2, back * 1.2 + 1)
@@ -236,11 +258,11 @@ def _between(x: Matte, left: Matte, right: Matte, outline: Outline) -> Matte:
     )
 
 
-def _textured(grid: Grid, surface: Matte, outline: Outline, least_slope: float) -> Matte:
+def _textured(grid: Grid, surface: Matte, outline: Outline, least_slope: Matte | float, mirror: float) -> Matte:
     """``surface`` with its stretched left part replaced by mirrored texture."""
     step = np.diff(surface, axis=1)
     # Summed from the right, where nothing is stretched, to the left.
-    at_least = np.maximum(step, np.float32(least_slope * grid.cell))
+    at_least = np.maximum(step, np.reshape(np.float32(least_slope) * np.float32(grid.cell), (-1, 1)))
     middle = (outline.left + outline.right)[:, None] / 2
     at_least = np.where(surface[:, :-1] < middle, at_least, step)
     total = np.cumsum(at_least[:, ::-1], axis=1)[:, ::-1]
@@ -249,4 +271,5 @@ def _textured(grid: Grid, surface: Matte, outline: Outline, least_slope: float) 
     lack = (surface - free).max(1)
     margin = np.clip(0.5 * lack, 0, 1.5 * grid.cell)[:, None]
     pivot = outline.left[:, None] + margin
-    return np.asarray(np.where(free < pivot, 2 * pivot - free, free), np.float32)
+    beyond = np.maximum(pivot - free, 0)
+    return np.asarray(np.where(beyond > 0, pivot + mirror * (1 - np.exp(-beyond / mirror)), free), np.float32)

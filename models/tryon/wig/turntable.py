@@ -6,6 +6,7 @@ to the side. What comes into view is mirrored from beside it, what was hidden be
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -29,7 +30,8 @@ CONVINCING_YAW_DEG: Final = 30.0
 _BEND: Final = (0.05, 1.3, 0.45)  # hair turns wholly down to the first below the chin, by the third from the second on
 _SHADOW_STEP: Final = 4
 _NECK: Final = 0.36  # half of it, in face widths
-_HEAD_STRETCH: Final = 0.45
+_HEAD_STRETCH: Final = 0.3
+_HEAD_MIRROR: Final = 0.04
 _HAIR_STRETCH: Final = 0.55
 
 
@@ -48,6 +50,8 @@ class Turntable:
         wig_alpha = np.divide(worn.wig_rgba[..., 3], 255, dtype=np.float32)
         hair = wig_heights(self._grid, self.shape, heights, self._head_alpha, worn.person_alpha, wig_alpha)
         outline = outline_of(self._grid, self._head_alpha * head.above_lobes, self.shape, depth=1.15)
+        under = np.clip((head.lobe - self._grid.y) / (0.2 * self.shape.face_width) + 0.5, 0, 1)
+        outline = replace(outline, back=np.asarray(outline.back * under, np.float32))  # the jaw has no back
         hull = outline_of(self._grid, wig_alpha, self.shape, least=outline, depth=1.15)
         self._head = _Layer(
             self._grid,
@@ -55,9 +59,12 @@ class Turntable:
             np.dstack([sitter.person_rgb, _bytes(255 * self._head_alpha)]),
             heights,
             outline,
-            least_slope=_HEAD_STRETCH,
+            least_slope=np.where(self._grid.y < head.lobe, _HEAD_STRETCH, 0.0).astype(np.float32),
+            mirror=_HEAD_MIRROR * self.shape.face_width,
         )
-        self._wig = _Layer(self._grid, self.shape, worn.wig_rgba, hair, hull, least_slope=_HAIR_STRETCH)
+        self._wig = _Layer(
+            self._grid, self.shape, worn.wig_rgba, hair, hull, least_slope=_HAIR_STRETCH, mirror=self.shape.face_width
+        )
         self._behind = _curtain(worn)
         self._still_rgb, self._still_alpha = self._without_head(head)
 
@@ -116,10 +123,18 @@ class _Layer:
     """A picture with heights; see ``turning``."""
 
     def __init__(
-        self, grid: Grid, shape: HeadShape, rgba: Picture, heights: Matte, outline: Outline, *, least_slope: float
+        self,
+        grid: Grid,
+        shape: HeadShape,
+        rgba: Picture,
+        heights: Matte,
+        outline: Outline,
+        *,
+        least_slope: Matte | float,
+        mirror: float,
     ) -> None:
         self._grid, self._shape, self._heights, self._outline = grid, shape, heights, outline
-        self._least_slope = least_slope
+        self._least_slope, self._mirror = least_slope, mirror
         self._rgba = np.ascontiguousarray(rgba)
         self._alpha = np.ascontiguousarray(rgba[..., 3])
 
@@ -127,7 +142,15 @@ class _Layer:
         """Colour, opacity 0 to 1, and the lookup, when row by row of the grid turned by ``angles``."""
         import cv2
 
-        lookup = turned(self._grid, self._shape, self._heights, self._outline, angles, least_slope=self._least_slope)
+        lookup = turned(
+            self._grid,
+            self._shape,
+            self._heights,
+            self._outline,
+            angles,
+            least_slope=self._least_slope,
+            mirror=self._mirror,
+        )
         texture, edge, inside, y = (
             self._grid.fine(part) for part in (lookup.texture, lookup.edge, lookup.inside, lookup.y)
         )
@@ -160,7 +183,7 @@ class _HeadMask:
         self._neck_x = 0.6 * points[[234, 454], 0].mean() + 0.4 * points[152, 0]
         columns = np.arange(width, dtype=np.float32)
         line = np.interp(columns, lower[:, 0], lower[:, 1])
-        lobe = points[[58, 288], 1].mean()
+        self.lobe = lobe = float(points[[58, 288], 1].mean())
         line = np.where((columns < lower[0, 0]) | (columns > lower[-1, 0]), np.maximum(line, lobe), line)
         self._line = cv2.GaussianBlur(line.astype(np.float32)[None], (0, 0), 0.02 * self._face_width)[0]
         rows = np.arange(height, dtype=np.float32)[:, None]
@@ -198,7 +221,7 @@ def _curtain(worn: WornWig) -> Picture:
     from_left = np.maximum.accumulate(either, axis=1)
     from_right = np.maximum.accumulate(either[:, ::-1], axis=1)[:, ::-1]
     out[..., 3] = np.minimum(np.minimum(from_left, from_right), strength)
-    return out
+    return np.asarray(out, np.uint8)
 
 
 def _shadow(wig_alpha: Matte, points: Points) -> Matte:
@@ -212,4 +235,4 @@ def _shadow(wig_alpha: Matte, points: Points) -> Matte:
 
 
 def _bytes(values: NDArray[np.floating]) -> Picture:
-    return np.clip(np.rint(values), 0, 255).astype(np.uint8)
+    return np.asarray(np.clip(np.rint(values), 0, 255), np.uint8)
