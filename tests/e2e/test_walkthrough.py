@@ -13,8 +13,9 @@ from typing import Any
 
 import av
 import pytest
+from PIL import Image
 
-from services.domain.engine import EngineKind
+from models.serving.tasks import SERVED
 from spokesmodel.runner import LocalSystem
 from tests.e2e.conftest import running
 
@@ -29,7 +30,7 @@ def blocks(language: str) -> list[str]:
 @pytest.fixture(scope="module")
 def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalSystem]:
     state_dir = tmp_path_factory.mktemp("walkthrough") / "state"
-    with running(state_dir, engines=(EngineKind.VIDEO,), allow_private_callbacks=True) as system:
+    with running(state_dir, engines=SERVED, allow_private_callbacks=True) as system:
         yield system
 
 
@@ -52,8 +53,14 @@ def test_python_of_the_page_runs_from_top_to_bottom(environment: Path) -> None:
     assert "-->" in (environment / "subtitles.srt").read_text(encoding="utf-8")
     assert names["upload"]["file_name"] == "小明's portrait.jpg"
     assert len(names["jobs"]["items"]) >= 2
-    [total] = names["usage"]["totals"]
-    assert (total["kind"], total["num_jobs"]) == ("video", len(names["jobs"]["items"]))
+    totals = {total["kind"]: total["num_jobs"] for total in names["usage"]["totals"]}
+    assert totals["garment_preview"] == totals["product"] == 1
+    assert sum(totals.values()) == len(names["jobs"]["items"])
+    with Image.open(environment / "tee.png") as picture:
+        assert picture.size == (
+            names["worn"]["result"]["facts"]["width_px"],
+            names["worn"]["result"]["facts"]["height_px"],
+        )
 
 
 @pytest.mark.skipif(not (shutil.which("bash") and shutil.which("curl")), reason="bash or curl is not here")
