@@ -15,6 +15,7 @@ from services.ports.signer import Signer
 from services.settings import Settings
 
 if TYPE_CHECKING:
+    from models.perception.analysis_cache import AnalysisCache
     from models.tryon.garment.asset import GarmentAsset
     from models.tryon.previews import Previews
 
@@ -26,6 +27,7 @@ class GarmentPreviewTask:
         """``signer``: makes the signer of one attempt."""
         self._settings = settings
         self._signer = signer
+        self._cache: AnalysisCache | None = None
 
     def load(self) -> None:
         """Check weights and packages, and load the networks.
@@ -38,6 +40,10 @@ class GarmentPreviewTask:
             from models.tryon.garment import ingest, preview  # noqa: F401
 
         load_pictures(parts)
+        from models.perception.analysis_cache import AnalysisCache
+
+        # In memory alone: a folder would keep what is known of people after they have been deleted.
+        self._cache = AnalysisCache(None)
 
     def run(self, context: TaskContext) -> TaskResult:
         """Make the pictures of the storyboard at ``storyboard_key``."""
@@ -59,6 +65,7 @@ class GarmentPreviewTask:
                 background=plate,
                 limits=MediaLimits(max_picture_pixels=self._settings.max_picture_pixels),
                 producer=self._settings.content_producer,
+                cache=self._cache,
             )
             return make_garment_preview(
                 inputs, out_dir=context.folder, on_progress=on_progress, check_canceled=context.check_canceled

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from models.serving.context import TaskContext, TaskResult
 from models.serving.signing import signer_of
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
     from models.provenance.marks import Marks
     from models.tryon.garment.asset import GarmentAsset
     from models.tryon.wig.asset import WigAsset
+
+_SHEET_PX: Final = 720  # height
+_GROUNDS: Final = (235.0, 40.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +122,6 @@ class ProductTask:
     ) -> tuple[dict[str, Path], dict[str, Marks]]:
         from PIL import Image
 
-        from models.provenance.marks import Marks, SourceType
         from models.provenance.pictures import save_picture
 
         files: dict[str, Path] = {}
@@ -125,14 +130,33 @@ class ProductTask:
             role, cutout = ASSET_ROLE.format(number), CUTOUT_ROLE.format(number)
             asset.save(folder / role)
             files[role] = pack_asset(folder / role, folder / f"{role}.zip")
-            marks[cutout] = Marks(
-                source_type=SourceType.COMPOSITE,
-                producer=self._settings.content_producer,
-                content_id=f"{job_id}.{cutout}",
-            )
-            files[cutout] = folder / f"{cutout}.png"
+            files[cutout], marks[cutout] = folder / f"{cutout}.png", self._marks(job_id, cutout)
             save_picture(Image.fromarray(asset.picture_rgba, "RGBA"), files[cutout], marks[cutout])
+        files["sheet"], marks["sheet"] = folder / "sheet.jpg", self._marks(job_id, "sheet")
+        pictures = [asset.picture_rgba for _, asset in sorted(assets.items())]
+        save_picture(Image.fromarray(_sheet(pictures)), files["sheet"], marks["sheet"], quality=90)
         return files, marks
+
+    def _marks(self, job_id: str, role: str) -> Marks:
+        from models.provenance.marks import Marks, SourceType
+
+        return Marks(
+            source_type=SourceType.COMPOSITE, producer=self._settings.content_producer, content_id=f"{job_id}.{role}"
+        )
+
+
+def _sheet(pictures_rgba: Sequence[NDArray[np.uint8]]) -> NDArray[np.uint8]:
+    """Each cutout on a light and on a dark ground, where one that keeps some of its photo shows it; uint8 (h, w, 3)."""
+    import cv2
+
+    cells = []
+    for rgba in pictures_rgba:
+        width = max(1, round(rgba.shape[1] * _SHEET_PX / rgba.shape[0]))
+        alpha = rgba[..., 3:].astype(np.float32) / 255
+        for ground in _GROUNDS:
+            shown = rgba[..., :3] * alpha + ground * (1 - alpha)
+            cells.append(cv2.resize(shown, (width, _SHEET_PX), interpolation=cv2.INTER_AREA))
+    return np.clip(np.rint(np.hstack(cells)), 0, 255).astype(np.uint8)
 
 
 def _front_first(photos: tuple[ProductShot, ...]) -> list[tuple[int, ProductShot]]:
