@@ -127,26 +127,12 @@ def draw(asset: Asset, fitted: Fitted, shape: tuple[int, int]) -> list[Layer]:
             keep = cv2.GaussianBlur(cv2.dilate(keep, np.ones((5, 5), np.uint8)), (0, 0), 1.5)
         add("trunk", fitted.trunk.map(shape), keep)
     for strip in fitted.sleeves:
-        mapped = strip_map(strip.picture, strip.product, shape)
-        add(f"sleeve_{strip.side}", mapped, None, _fade_in(strip, mapped, shape))
+        # 0 where the sleeve's layer starts inside the trunk, 1 from the seam on.
+        fade = np.clip(np.arange(len(strip.product), dtype=np.float32) / strip.overlap_rows, 0, 1)
+        along = np.broadcast_to(fade[:, None, None], (*strip.product.shape[:2], 1))
+        mapped = strip_map(strip.picture, np.concatenate([strip.product, along], 2), shape)
+        add(f"sleeve_{strip.side}", mapped, None, None if mapped.extra is None else np.clip(mapped.extra, 0, 1))
     return layers
-
-
-def _fade_in(strip: Strip, mapped: WarpMap, shape: tuple[int, int]) -> Mask:
-    """0 where the sleeve's layer starts inside the trunk, 1 from the seam on."""
-    rows = len(strip.picture)
-    along = np.zeros((*strip.picture.shape[:2], 2), np.float32)
-    along[..., 0] = np.clip(np.arange(rows, dtype=np.float32) / strip.overlap_rows, 0, 1)[:, None]
-    fade = strip_map(strip.picture, along, shape).x
-    return np.where(fade > -50, np.clip(fade, 0, 1), 0).astype(np.float32)
-
-
-def full(part: Mask, box: Box, shape: tuple[int, int]) -> Mask:
-    """``part`` in a picture of ``shape``."""
-    out = np.zeros(shape, np.float32)
-    if not box.is_empty:
-        out[box.slices] = part
-    return out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +164,8 @@ def dress(wearer: Wearer, asset: Asset, *, seed: int = 0) -> Dressed:
     folds = shading.folds_of(canvas.colours, wearer.clothes, span)
     gain = shading.light_of(canvas.colours, wearer.skin)
     generator = np.random.default_rng(seed)
-    removal = uncover(canvas, wearer, asset.category, covered, head, sleeved=asset.sleeved, generator=generator)
+    ends = {strip.side: strip.end_share for strip in fitted.sleeves}
+    removal = uncover(canvas, wearer, asset.category, covered, head, sleeve_ends=ends, generator=generator)
     stage = _Stage(
         canvas=canvas,
         wearer=wearer,
@@ -276,7 +263,7 @@ class _Stage:
     def lay_front(self) -> None:
         """Head, hands, and clothes that stay over the garment."""
         front = np.maximum.reduce([self.head, *self.wearer.hands.values()])
-        if self.asset.category in _FROM_WAIST:
+        if self.asset.category in _FROM_WAIST and not self.wearer.is_one_piece:
             front = np.maximum(front, self.wearer.upper)
         self.canvas.restore(front)
         np.multiply(self.garment, 1 - front, out=self.garment)

@@ -20,13 +20,17 @@ from services.domain.product import GarmentCategory
 
 _SEAM_ASIDE: Final = 0.585  # of the span: where a sleeve is sewn on
 _CHEST: Final = 0.59  # half the front of a clothed chest
-_DRAPE: Final = 0.90  # a garment lying flat is wider than the same garment round a body
+_DRAPE: Final = 0.92  # a garment lying flat is wider than the same garment round a body
 _NECK: Final = 0.20  # half a neck at its base
 _SNAP: Final = (0.84, 1.16)  # own width over the body's: within it the edge goes where the old edge is seen
-_WIDTHS: Final = (0.80, 1.20)  # most that a width may change against the length
+_WIDTHS: Final = (0.885, 1.18)  # most that a width may change against the length
 _TO_HIPS: Final = (GarmentCategory.TOP, GarmentCategory.SHIRT, GarmentCategory.JACKET)
 _LONGEST: Final = 1.2  # of the torso: where tops end at the latest
 _SMALLER: Final = 0.85
+# sin(angle) / angle of a half-cylinder that narrows a flat cloth so far, and the angle.
+_ANGLES: Final = (1.3, 1.1, 0.9, 0.7, 0.5, 0.05)
+_NARROWED: Final = tuple(float(np.sin(angle) / angle) for angle in _ANGLES)
+_ROUND: Final = 0.45
 _FLARE: Final = 0.62
 _NUM_SIDE_POINTS: Final = 6
 
@@ -115,7 +119,9 @@ def fit_trunk(garment: Garment, figure: Figure, *, bottom: str = "hem") -> Trunk
         edge = resampled(edges.sides[side], _NUM_SIDE_POINTS + 1)[1:]
         for point, (own, below) in zip(edge, frame.locate(edge), strict=True):
             row = float(below) * scale - lift
-            join.add(point, sign * join.worn(sign * float(own), row, side), row)
+            worn = join.worn(sign * float(own), row, side)
+            join.add(point, sign * worn, row)
+            join.add_within(float(own), float(below), sign * worn, row)
     collar = (float(at["collar_left"][1]) + float(at["collar_right"][1])) / 2
     if "neck_front" in marks:
         join.add(marks["neck_front"], 0.0, collar_row + max(0.0, float(at["neck_front"][1]) - collar) * scale)
@@ -146,6 +152,20 @@ class _Joined:
     def add(self, point: Points, aside: float, below: float) -> None:
         self.product.append(point)
         self.torso.append((aside, below))
+
+    def add_within(self, own: float, below: float, aside: float, row: float) -> None:
+        """A point half-way to an edge: cloth goes round the body, so it is narrowed at the edges, not in the middle.
+
+        Args:
+            own, below: The edge in the product's frame.
+            aside, row: The edge in the torso's.
+        """
+        narrowed = abs(aside) / max(abs(own) * self._scale, 1e-6)
+        angle = float(np.interp(narrowed, _NARROWED, _ANGLES))
+        round_share = float(np.sin(angle / 2) / np.sin(angle))
+        share = 0.5 + _ROUND * (round_share - 0.5)  # all of it would stretch a print near the sides too far
+        point = self._edges.frame.place(np.array([[own / 2, below]], np.float32))[0]
+        self.add(point, aside * float(share), row)
 
     def worn(self, own: float, row: float, side: Side) -> float:
         """How far from the axis an edge goes that is ``own`` product pixels from the garment's."""

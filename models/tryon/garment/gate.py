@@ -21,8 +21,10 @@ _MOST_LEAN: Final = 0.75  # across over down: a body that lies or bends over
 _SHORT_THIGH: Final = 0.55  # of the span: a thigh that points at the camera, of somebody who sits
 _MOST_FOLDED: Final = 0.004  # of the trunk's pixels
 _MOST_ANISOTROPY: Final = 1.9  # of the trunk, 95th percentile
+_MOST_ON_STRAPS: Final = 3.0  # of overalls: straps are let out and taken in
 _MOST_FOLDED_STRIP: Final = 0.2  # of a sleeve's or a leg's pixels: a bent elbow folds some
 _LEAST_COVERED: Final = 0.97
+_MOST_BARED: Final = 0.4
 _ON_LEGS: Final = (GarmentCategory.SKIRT, GarmentCategory.TROUSERS, GarmentCategory.OVERALL)
 
 
@@ -35,12 +37,14 @@ class WarpQuality:
         anisotropy: 95th percentile over the trunk of how much more a print is stretched one way than the other.
         strips_folded: The largest share of turned pixels of any sleeve or leg.
         covered: Share of the old clothes that is gone: under the garment, or filled.
+        bared: Area of the background that had to be made up, over the garment's own area.
     """
 
     folded: float
     anisotropy: float
     strips_folded: float
     covered: float
+    bared: float
 
 
 def require_pose(
@@ -75,7 +79,7 @@ def require_pose(
     if _arms_crossed(pose, (left + right) / 2, across, span):
         raise _refused("the arms are crossed before the body", param)
     if category in _ON_LEGS:
-        _require_legs(pose, hips_seen, span, height, param)
+        _require_legs(pose, category, hips_seen, height, param)
     return pose
 
 
@@ -86,11 +90,15 @@ def _require_upright(torso: Mask, span: float, param: str) -> None:
         raise _refused("the person is seen from the side", param)
 
 
-def _require_legs(pose: BodyPose, hips_seen: bool, span: float, height: int, param: str) -> None:
+def _require_legs(pose: BodyPose, category: GarmentCategory, hips_seen: bool, height: int, param: str) -> None:
+    span = pose.shoulder_width
     if not hips_seen:
         raise _refused("the hips are not in the picture, and this garment hangs from them", param)
     for side in Side:
         hip, knee = pose.at(BodyPoint[f"{side.name}_HIP"]), pose.at(BodyPoint[f"{side.name}_KNEE"])
+        least = knee[1] if category is not GarmentCategory.SKIRT else hip[1] + 0.6 * span
+        if least > height:
+            raise _refused("the picture ends above the knees", param)
         if knee[1] < height and (knee[1] - hip[1]) < _SHORT_THIGH * span:
             raise _refused("the person sits or kneels", param)
 
@@ -115,7 +123,14 @@ def quality_of(dressed: Dressed) -> WarpQuality:
     old = dressed.removal.old > 0.6
     changed = dressed.canvas.changed > 0.3
     covered = float((changed & old).sum()) / max(float(old.sum()), 1.0) if old.any() else 1.0
-    return WarpQuality(folded=folded, anisotropy=anisotropy, strips_folded=max(strips, default=0.0), covered=covered)
+    bared = float((dressed.removal.background * (1 - dressed.garment)).sum())
+    return WarpQuality(
+        folded=folded,
+        anisotropy=anisotropy,
+        strips_folded=max(strips, default=0.0),
+        covered=covered,
+        bared=bared / max(float(dressed.garment.sum()), 1.0),
+    )
 
 
 def _stretch(layer: Layer) -> tuple[float, float]:
@@ -139,7 +154,7 @@ def _stretch(layer: Layer) -> tuple[float, float]:
     return float((sign * turned <= 0).mean()), float(np.percentile(ratio[inside], 95))
 
 
-def require_quality(quality: WarpQuality, *, param: str = "model") -> None:
+def require_quality(quality: WarpQuality, category: GarmentCategory, *, param: str = "model") -> None:
     """Raises when the picture would look torn.
 
     Raises:
@@ -147,10 +162,14 @@ def require_quality(quality: WarpQuality, *, param: str = "model") -> None:
     """
     if quality.folded > _MOST_FOLDED:
         raise _refused("the garment would fold over itself on this body", param)
-    if quality.anisotropy > _MOST_ANISOTROPY:
+    if quality.anisotropy > (_MOST_ON_STRAPS if category is GarmentCategory.OVERALL else _MOST_ANISOTROPY):
         raise _refused("the garment would have to be stretched too far", param)
     if quality.strips_folded > _MOST_FOLDED_STRIP:
         raise _refused("a sleeve or a leg would fold over itself", param)
+    if quality.covered < _LEAST_COVERED:
+        raise _refused("too much of the old clothes would stay", param)
+    if quality.bared > _MOST_BARED:
+        raise _refused("what is worn stands out too far from the body", param)
 
 
 def _refused(reason: str, param: str) -> ContentRejected:

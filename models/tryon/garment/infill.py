@@ -12,6 +12,7 @@ from models.tryon.garment.sleeves import outward
 from models.tryon.garment.warp import Box, Colours, Mask, Points, strip_map
 
 _SIDE_PX: Final = 256  # smooth fills are made at this size
+_DETAIL: Final = 0.012  # of the long side: what varies over less is texture
 _EDGE_LIGHT: Final = 0.58  # of the middle: skin at the edge of a limb turns away from the light
 _SHADOW_TINT: Final = (1.0, 0.955, 0.925)  # shadows on skin are redder: red, green, blue
 
@@ -70,7 +71,10 @@ def mirrored_fill(picture: Colours, known: NDArray[np.bool_], wanted: NDArray[np
     to_row = np.clip(2 * known_rows[nearest] - rows, 0, height - 1)
     to_column = np.clip(2 * known_columns[nearest] - columns, 0, width - 1)
     good = known[to_row, to_column]
-    detail = picture[to_row, to_column] - smooth[to_row, to_column]
+    radius = (2 * max(3, round(_DETAIL * max(height, width))) + 1,) * 2
+    weight = cv2.blur(known.astype(np.float32), radius)
+    mean = cv2.blur(picture * known[..., None].astype(np.float32), radius) / np.maximum(weight, 1e-3)[..., None]
+    detail = picture[to_row, to_column] - mean[to_row, to_column]
     out[rows, columns] = smooth[rows, columns] + np.where(good[:, None], detail, 0)
     return out
 

@@ -82,7 +82,7 @@ def make_garment_preview(
     on_progress("garment", 0.4)
     dressed = dress(wearer, asset, seed=storyboard.seed)
     quality = quality_of(dressed)
-    require_quality(quality)
+    require_quality(quality, asset.category)
     check_canceled()
     on_progress("picture", 0.8)
     picture = dressed.canvas.picture()

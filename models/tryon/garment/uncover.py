@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from models.tryon.garment import infill
 from models.tryon.garment.canvas import Canvas
 from models.tryon.garment.figure import Side, usable_arm
-from models.tryon.garment.warp import Colours, Mask
+from models.tryon.garment.warp import Colours, Mask, box_of
 from models.tryon.garment.wearer import Wearer, capsule
 from services.domain.product import GarmentCategory
 
 _FRINGE_PX: Final = 3  # how far the colour of old cloth bleeds over its edge
 _TOPS: Final = (GarmentCategory.TOP, GarmentCategory.SHIRT)
 _LEGS: Final = (GarmentCategory.SKIRT, GarmentCategory.TROUSERS, GarmentCategory.OVERALL)
+_TO_WRIST: Final = 0.97
 _GRAIN: Final = 1.6
 
 
@@ -49,13 +50,23 @@ def uncover(
     covered: Mask,
     head: Mask,
     *,
-    sleeved: bool,
+    sleeve_ends: Mapping[Side, float],
     generator: np.random.Generator,
 ) -> Removal:
-    """Fills the canvas where old clothes go and nothing new comes. Arms come back, as they belong before the trunk."""
+    """Fills the canvas where old clothes go and nothing new comes. Arms come back, as they belong before the trunk.
+
+    Args:
+        canvas: What is drawn on.
+        wearer: The person.
+        category: Of the new garment.
+        covered: Where the new garment will be.
+        head: What stays in front.
+        sleeve_ends: Where on the arm (0 shoulder, 1 wrist) its sleeves end; empty without sleeves.
+        generator: For the grain of new skin.
+    """
     import cv2
 
-    old = _replaced(wearer, category, sleeved=sleeved)
+    old = _replaced(wearer, category, sleeved=bool(sleeve_ends))
     neck = _neck(wearer)
     if category in (*_TOPS, GarmentCategory.DRESS):
         # A hood's inside and a collar's shadow look like neither cloth nor skin.
@@ -96,6 +107,8 @@ def uncover(
     arms, arm_colours = {}, {}
     if category not in (*_LEGS, GarmentCategory.JACKET):
         for side in Side:
+            if sleeve_ends.get(side, 0.0) > _TO_WRIST:
+                continue
             found = _bare_arm(wearer, side, old, need, colour, generator)
             if found is not None:
                 arms[side], arm_colours[side] = found
@@ -182,9 +195,16 @@ def _skin_at_neck(
     if alpha.max(initial=0) < 0.02:
         return
     span = wearer.figure.span
-    rows = np.arange(len(alpha), dtype=np.float32)[:, None]
+    whole = alpha
+    columns = np.nonzero(whole.max(0) > 0)[0]
+    lines = np.nonzero(whole.max(1) > 0)[0]
+    corners = np.array([[columns[0], lines[0]], [columns[-1], lines[-1]]], np.float32)
+    box = box_of(corners, whole.shape, 0.35 * span)
+    where = box.slices
+    alpha, picture = np.ascontiguousarray(whole[where]), np.ascontiguousarray(picture[where])
+    rows = box.top + np.arange(len(alpha), dtype=np.float32)[:, None]
     below_chin = (rows > wearer.chin[1] + 0.06 * span) & (rows < wearer.chin[1] + 0.9 * span)
-    hard = cv2.erode(wearer.skin * (1 - wearer.hair), np.ones((5, 5), np.uint8)) > 0.8
+    hard = cv2.erode(wearer.skin[where] * (1 - wearer.hair[where]), np.ones((5, 5), np.uint8)) > 0.8
     sure = hard & below_chin
     if sure.sum() < 80:
         sure = hard & (rows > wearer.chin[1] - 0.25 * span)
@@ -199,7 +219,7 @@ def _skin_at_neck(
         tone = np.broadcast_to(colour * 0.94, picture.shape)
     tone = infill.add_grain(np.asarray(tone, np.float32), alpha, _GRAIN, generator)
     soft = np.minimum(1, cv2.GaussianBlur(np.clip(alpha * 1.5, 0, 1), (0, 0), max(1.0, 0.012 * span)) * 1.4)
-    canvas.lay(tone, np.where(alpha > 0, soft, 0).astype(np.float32))
+    canvas.lay(tone, np.where(alpha > 0, soft, 0).astype(np.float32), box)
 
 
 def _bare_leg(

@@ -64,11 +64,13 @@ class WarpMap:
 
     Attributes:
         x, y: float32 (box height, box width), pixels of the product photo; far outside of it where nothing is drawn.
+        extra: A third value carried along by the mesh, such as how far a layer has faded in.
     """
 
     box: Box
     x: Mask
     y: Mask
+    extra: Mask | None = None
 
     def draw(self, source: NDArray[Any] | NDArray[np.uint8], shrink: float) -> NDArray[Any]:
         """``source`` (h, w[, c]) seen through the map, zero outside.
@@ -128,13 +130,14 @@ def strip_map(picture_mesh: Points, product_mesh: Points, shape: Sequence[int]) 
     """The map of a strip of quads.
 
     Args:
-        picture_mesh, product_mesh: (rows, columns, 2), matching vertices; rows run along the limb. Later rows are
-            drawn over earlier ones where a bent limb folds.
+        picture_mesh: Vertices (rows, columns, 2); rows run along the limb. Later rows are drawn over earlier ones where
+            a bent limb folds.
+        product_mesh: What lies there, (rows, columns, 2), or 3 with a value to carry along.
         shape: Of the picture.
     """
     box = box_of(picture_mesh.reshape(-1, 2), shape, 1.0)
     width, height = box.size
-    out = np.full((max(0, height), max(0, width), 2), -1e4, np.float32)
+    out = np.full((max(0, height), max(0, width), product_mesh.shape[2]), -1e4, np.float32)
     if box.is_empty:
         return WarpMap(box=box, x=out[..., 0], y=out[..., 1])
     rows, columns = picture_mesh.shape[:2]
@@ -148,7 +151,8 @@ def strip_map(picture_mesh: Points, product_mesh: Points, shape: Sequence[int]) 
                     np.array([local[k] for k in triangle], np.float64),
                     np.array([product_mesh[k] for k in triangle], np.float64),
                 )
-    return WarpMap(box=box, x=np.ascontiguousarray(out[..., 0]), y=np.ascontiguousarray(out[..., 1]))
+    x, y, *extra = (np.ascontiguousarray(out[..., k]) for k in range(out.shape[2]))
+    return WarpMap(box=box, x=x, y=y, extra=extra[0] if extra else None)
 
 
 def _draw_triangle(out: NDArray[Any], corners: NDArray[Any], values: NDArray[Any]) -> None:

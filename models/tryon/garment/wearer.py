@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from models.perception.body import BodyAnalysis
 from models.perception.face import FaceLandmarks
-from models.perception.pose import BodyPose
+from models.perception.pose import BodyPoint, BodyPose
 from models.tryon.garment.figure import Figure, Side, measure, usable_arm
 from models.tryon.garment.warp import Mask, Points
 
@@ -66,25 +66,56 @@ class Wearer:
 
 def wearer_of(analysis: BodyAnalysis) -> Wearer:
     """The person of an analysis, measured."""
-    person = analysis.person
-    skin, clothing = analysis.skin, analysis.clothing
+    person, skin, clothing = analysis.person, analysis.skin, analysis.clothing
     hair = analysis.hair.mask if analysis.hair is not None else np.zeros_like(person)
+    own: Mask | float = 1.0
+    if len(analysis.faces) > 1:  # people who stand close are one shape to the networks
+        own = _hull(analysis)
+        person = person * own
+    upper, lower = clothing.upper, clothing.lower
+    if clothing.is_one_piece:  # the waist of a dress is a guess, but a garment over it has an edge
+        share = upper / np.maximum(upper + lower, 1e-3)
+        share = np.clip((share - 0.5) * 12 + 0.5, 0, 1)
+        upper, lower = clothing.mask * share, clothing.mask * (1 - share)
     return Wearer(
         rgb=analysis.rgb,
         person=person,
         matte=analysis.matte,
-        hair=hair,
-        skin=skin.mask,
-        face_skin=skin.face,
-        hands={Side.LEFT: skin.left_hand, Side.RIGHT: skin.right_hand},
-        upper=clothing.upper,
-        lower=clothing.lower,
-        shoes=clothing.shoes,
+        hair=hair * own,
+        skin=skin.mask * own,
+        face_skin=skin.face * own,
+        hands={Side.LEFT: skin.left_hand * own, Side.RIGHT: skin.right_hand * own},
+        upper=upper * own,
+        lower=lower * own,
+        shoes=clothing.shoes * own,
         is_one_piece=clothing.is_one_piece,
         pose=analysis.pose,
         face=analysis.face,
         figure=measure(analysis.pose, person),
     )
+
+
+def _hull(analysis: BodyAnalysis) -> Mask:
+    """How far a dressed body reaches round its skeleton: 1 inside, fading out over a short way."""
+    import cv2
+
+    pose = analysis.pose
+    span = max(pose.shoulder_width, 0.2 * float(np.linalg.norm(pose.at(BodyPoint.NOSE) - pose.at(BodyPoint.LEFT_HIP))))
+    near = np.zeros(analysis.person.shape, np.uint8)
+
+    def draw(reach: float, *names: str) -> None:
+        path = np.stack([pose.at(BodyPoint[name]) for name in names])
+        np.maximum(near, capsule(near.shape, path, reach * span), out=near)
+
+    draw(0.42, "LEFT_SHOULDER", "LEFT_HIP", "RIGHT_HIP", "RIGHT_SHOULDER", "LEFT_SHOULDER")
+    for side in ("LEFT", "RIGHT"):
+        if pose.sees(BodyPoint[f"{side}_ELBOW"], BodyPoint[f"{side}_WRIST"]):  # else it is behind somebody
+            draw(0.24, f"{side}_SHOULDER", f"{side}_ELBOW", f"{side}_WRIST", f"{side}_INDEX")
+        draw(0.36, f"{side}_HIP", f"{side}_KNEE", f"{side}_ANKLE", f"{side}_FOOT_INDEX")
+    if analysis.face is not None:
+        centre, width = analysis.face.points[:, :2].mean(0), analysis.face.width
+        cv2.circle(near, (round(float(centre[0])), round(float(centre[1]))), round(1.3 * width), 1, -1)
+    return np.asarray(cv2.GaussianBlur(near.astype(np.float32), (0, 0), max(1.0, 0.03 * span)), np.float32)
 
 
 def head_mask(wearer: Wearer) -> Mask:
