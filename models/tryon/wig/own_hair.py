@@ -80,12 +80,13 @@ def take_hair_away(picture_rgb: Picture, points: Points, person_matte: Matte, ha
     halo = max(2, round(_HALO * head.width))
     rgb = picture_rgb.astype(np.float32)
     skull, face = head.skull(), head.face()
-    near_hair = (cv2.dilate(hair_alpha, _disc(halo)) > 0.08) & ~(head.brows_and_eyes() & (hair_alpha < 0.5))
+    near_hair = (cv2.dilate(hair_alpha, _disc(halo)) > 0.08) & ~(head.brows_and_eyes() & (hair_alpha < 0.15))
     body_visible = (person_matte > 0.6) & ~near_hair
     torso = _torso(head, body_visible, person_matte, near_hair)
     neck = head.neck() & ~torso
     inside = skull | face | neck | torso
     near_hair |= _loose(head, near_hair, person_matte, inside, halo)
+    near_hair |= _strands(rgb, head, near_hair, hair_alpha, inside & ~face)
 
     known_behind = (cv2.dilate(person_matte, _disc(max(1, halo // 2))) < 0.06) & ~near_hair
     plate = push_pull(rgb, known_behind.astype(np.float32))
@@ -213,6 +214,41 @@ def _loose(head: _HeadFrame, near_hair: Mask, person_matte: Matte, inside: Mask,
     return np.asarray(around & suspected & above & ~inside & ~solid_ear)
 
 
+def _strands(rgb: Matte, head: _HeadFrame, near_hair: Mask, hair_alpha: Matte, place: Mask) -> Mask:
+    """Hair on neck and shoulders that the mask missed: what looks like the hair beside it and like nothing else."""
+    import cv2
+
+    _, y = head.from_point(head.chin)
+    hanging = (hair_alpha > 0.8) & (y > -0.3 * head.width)
+    if hanging.sum() < 0.05 * head.width**2:
+        return np.zeros_like(near_hair)
+    reach = cv2.dilate(hanging.astype(np.uint8), _disc(max(2, round(0.35 * head.width)))) > 0
+    face = cv2.erode(head.face().astype(np.uint8), _disc(max(1, round(0.12 * head.width)))) > 0
+    skin = np.median(rgb[face & ~near_hair], axis=0) if (face & ~near_hair).any() else np.array([190, 150, 130])
+    cloth = rgb[place & ~near_hair & ~reach & (y > 0.5 * head.width)]
+    others = [skin * shade for shade in (1.1, 0.85, 0.65, 0.5, 0.38)]
+    others += list(_palette(cloth)) if len(cloth) > 200 else []
+    to_hair = np.min([np.linalg.norm(rgb - colour, axis=2) for colour in _palette(rgb[hanging])], axis=0)
+    to_other = np.min([np.linalg.norm(rgb - colour, axis=2) for colour in others], axis=0)
+    like = place & reach & ~near_hair & (to_hair < 40) & (to_hair < 0.7 * to_other)
+    like = cv2.morphologyEx(like.astype(np.uint8), cv2.MORPH_CLOSE, _disc(max(1, round(0.01 * head.width))))
+    _, labels = cv2.connectedComponents(np.maximum(like, near_hair.astype(np.uint8)))
+    joined = np.unique(labels[near_hair])
+    found = (like > 0) & np.isin(labels, joined[joined > 0])
+    return np.asarray((cv2.dilate(found.astype(np.uint8), _disc(max(1, round(0.025 * head.width)))) > 0) & place)
+
+
+def _palette(samples: Matte) -> Matte:
+    """Three main colours of pixels (n, 3)."""
+    import cv2
+
+    chosen = np.ascontiguousarray(samples[:: max(1, len(samples) // 3000)], np.float32)
+    cv2.setRNGSeed(0)
+    criteria = (cv2.TERM_CRITERIA_MAX_ITER, 10, 1.0)
+    _, _, colours = cv2.kmeans(chosen, 3, None, criteria, 1, cv2.KMEANS_PP_CENTERS)  # type: ignore[call-overload]
+    return np.asarray(colours, np.float32)
+
+
 def _clothes(rgb: Matte, head: _HeadFrame, known: Mask, wanted: Mask, otherwise: Matte, skin: Matte) -> Matte:
     """Clothes (and a bare chest) carried on under hair that lay over them, edges and weave included.
 
@@ -225,16 +261,21 @@ def _clothes(rgb: Matte, head: _HeadFrame, known: Mask, wanted: Mask, otherwise:
         return otherwise
     safe = cv2.erode(known.astype(np.uint8), _disc(max(1, round(0.02 * head.width)))) > 0
     known = safe if safe.sum() >= 50 else known
-    x, _ = head.from_point(head.chin)
-    beside = np.abs(x) > 0.42 * head.width
-    bare = np.abs(rgb - np.median(skin[known], axis=0)).max(2) < 55
-    filled = _carried_on(rgb, known, wanted, stretch=2)
+    x, y = head.from_point(head.chin)
+    colour = np.median(skin[known], axis=0)
+    bare = np.min([np.abs(rgb - colour * shade).max(2) for shade in (1.15, 1.0, 0.85, 0.7, 0.55)], axis=0) < 34
     dressed = known & ~bare
+    filled = _carried_on(rgb, known, wanted, stretch=2)
+    beside = np.abs(x) > 0.42 * head.width
     if (bare & known & beside).sum() > 0.4 * (known & beside).sum() or dressed.sum() < 50:
         return filled
-    only = _carried_on(rgb, dressed, wanted & beside, stretch=2)
-    weight = np.clip((np.abs(x) / head.width - 0.40) / 0.06, 0, 1)[..., None]
-    return np.asarray(filled * (1 - weight) + np.where(beside[..., None], only, filled) * weight, np.float32)
+    # A neckline is seen in the middle; hidden, it rises to where the neck meets the shoulder.
+    middle = dressed & (np.abs(x) < 0.25 * head.width)
+    depth = float(np.percentile(y[middle], 2)) / head.width if middle.sum() > 30 else 0.6
+    rise = np.sqrt((x / (0.5 * head.width)) ** 2 + (np.maximum(y, 0) / (max(depth, 0.3) * head.width)) ** 2)
+    weight = np.clip((rise - 0.97) / 0.06, 0, 1)[..., None]
+    only = _carried_on(rgb, dressed, wanted, stretch=2)
+    return np.asarray(filled * (1 - weight) + only * weight, np.float32)
 
 
 def _carried_on(rgb: Matte, known: Mask, wanted: Mask, *, stretch: int) -> Matte:
@@ -283,7 +324,10 @@ def _skin(rgb: Matte, head: _HeadFrame, near_hair: Mask, face: Mask) -> Matte:
     _, below = head.from_point(head.points[9, :2])
     inner = cv2.erode(face.astype(np.uint8), _disc(max(1, round(0.03 * head.width)))) > 0
     spread = np.abs(rgb - median).max(2) < 90
-    known = inner & ~near_hair & spread
+    x, under = head.from_point(head.chin)
+    throat = head.neck() & (np.abs(x) < 0.3 * head.width) & (under > 0.06 * head.width) & ~near_hair
+    throat &= np.abs(rgb - median).max(2) < 110
+    known = ((inner & spread) | throat) & ~near_hair
     filled = push_pull(rgb, known.astype(np.float32))
     filled = np.asarray(cv2.GaussianBlur(filled, (0, 0), 0.05 * head.width), np.float32)
     scalp = np.clip(-below / (0.15 * head.height), 0, 1) * _SCALP_SHARE * ~face
@@ -291,8 +335,9 @@ def _skin(rgb: Matte, head: _HeadFrame, near_hair: Mask, face: Mask) -> Matte:
     x, y = head.from_point((head.points[[234, 454], :2].mean(0) + head.points[168, :2]) / 2)
     out = np.sqrt((x / (_SKULL[0] * head.width)) ** 2 + (y / (_SKULL[1] * head.height)) ** 2)
     shade = 1 - _SCALP_SHADE * np.clip((out - 0.6) / 0.4, 0, 1)
-    under_chin = head.below_chin()
-    neck = 1 - 0.16 * np.clip((under_chin + 0.1 * head.width) / (0.15 * head.width), 0, 1)
+    # A neck that is not seen anywhere lies in the chin's shadow.
+    dimmed = 0.16 if throat.sum() < 0.02 * head.width**2 else 0.0
+    neck = 1 - dimmed * np.clip((under + 0.1 * head.width) / (0.15 * head.width), 0, 1)
     return np.asarray(mixed * np.minimum(shade, neck)[..., None], np.float32)
 
 
