@@ -30,6 +30,14 @@ _SMOOTHING: Final = (4, 1e-3)  # radius in pixels at the working size and epsilo
 _EDGE: Final = (0.035, 1e-4)  # radius in face widths and epsilon of the last fit to the picture's edges
 _SKIN_SEED: Final = -11.5  # seeds whose median likelihood as skin is higher are skin
 _SHINE: Final = (12.0, -22.0, 1.5)  # from the face's middle: most in hue, least in lightness, most in texture
+_MOST_SHINE: Final = 0.3
+# Hair of the shared portraits is 1.06 to 5.6 rougher than the skin, 0 to 25 strong in chroma, and differs from the hair
+# beside the face by 0 to 9. Cloth alone is beyond the first value, and with another sign beyond the second.
+_PLAIN: Final = (0.85, 1.2)
+_APART: Final = (30.0, 18.0)
+_VIVID: Final = 45.0
+_BLUE: Final = -12.0
+_LOCK: Final = 0.13  # face widths
 _BALD: Final = 0.15  # share of seeds that are not skin
 _FEW_SEEDS: Final = 60
 _SEED_FLOOR: Final = (5.0, 2.5, 2.5, 1.0)
@@ -44,6 +52,8 @@ class HairMask:
         lashes and beard are not hair.
     confidence: 0 to 1; of an empty mask too.
     is_bald: Whether the top of the head is skin.
+    is_covered: Whether something smooth, or of a colour that neither the hair below it nor any hair has, sits on the
+        head: a hat or scarf is then in ``mask``, and what is under it cannot be told.
     length: How far below the chin the hair reaches, in face widths; negative above it, 0 without hair.
     height: How far above the forehead's upper end it reaches, in face widths: about .35 for hair that lies on the
         head, more for a bun, a tail tied high or an afro.
@@ -54,6 +64,7 @@ class HairMask:
     mask: Mask
     confidence: float
     is_bald: bool
+    is_covered: bool
     length: float
     height: float
     half_width: float
@@ -72,8 +83,9 @@ def hair_mask(picture_rgb: NDArray[np.uint8], view: HeadView) -> HairMask:
     samples = scene.features[seeds]
     if len(samples) < _FEW_SEEDS:
         return _none(picture_rgb, confidence=0.0, is_bald=False)
-    is_skin = _skin_like(samples, scene.skin)
-    if 1 - is_skin.mean() < _BALD:
+    is_skin, shines = _skin_like(samples, scene.skin)
+    # A pale hat passes for a shine of skin, but a scalp is not all shine.
+    if 1 - is_skin.mean() < _BALD and shines.mean() < _MOST_SHINE:
         return _none(picture_rgb, confidence=float(np.clip(0.4 + is_skin.mean() * 0.6, 0, 1)), is_bald=True)
     chosen = samples[~is_skin] if (~is_skin).sum() > _FEW_SEEDS else samples
     if is_skin.sum() > _FEW_SEEDS:
@@ -166,6 +178,7 @@ class _Scene:
                 mask=np.zeros_like(mask),
                 confidence=0.3,
                 is_bald=False,
+                is_covered=False,
                 length=0.0,
                 height=0.0,
                 half_width=0.0,
@@ -174,15 +187,34 @@ class _Scene:
         doubtful = (self.person > 0.3) & ~(frame.oval & (frame.down > frame.brows)) & (frame.outside < 1.5)
         decided = float(np.abs(2 * soft[doubtful] - 1).mean())
         border = np.concatenate([mask[0], mask[-1], mask[:, 0], mask[:, -1]])
+        covered = self._covered(hair)
+        confidence = float(np.clip((decided - 0.55) / 0.4, 0, 1))
         return HairMask(
             mask=mask,
-            confidence=float(np.clip((decided - 0.55) / 0.4, 0, 1)),
+            confidence=0.5 * confidence if covered else confidence,
             is_bald=False,
+            is_covered=covered,
             length=float(np.percentile(frame.down[hair], 99.5)) - frame.chin,
             height=frame.forehead - float(np.percentile(frame.down[hair], 0.5)),
             half_width=float(np.percentile(np.abs(frame.across[hair]), 99.5)),
             touches_frame=bool((border > 0.5).sum() > 0.06 * face_width(view.face) / view.scale),
         )
+
+    def _covered(self, hair: NDArray[np.bool_]) -> bool:
+        """Whether what was taken for hair above the forehead is cloth (thresholds: see ``_PLAIN`` and the rest)."""
+        frame = self.frame
+        above = self.features[hair & self.seeds()]
+        if len(above) < _FEW_SEEDS:
+            return False
+        _, a, b, texture = np.median(above, 0)
+        smoothness = float(texture - self.skin.median[3])
+        beside = hair & (np.abs(frame.across) > 0.42) & (frame.down > frame.brows) & (frame.down < frame.chin + 0.6)
+        apart = 0.0
+        if beside.sum() > _FEW_SEEDS:
+            other = np.median(self.features[beside], 0)
+            apart = float(np.hypot(a - other[1], b - other[2]))
+        signs = (smoothness < _PLAIN[1], bool(np.hypot(a, b) > _VIVID or b < _BLUE), apart > _APART[1])
+        return smoothness < _PLAIN[0] or apart > _APART[0] or sum(signs) >= 2
 
     def _neck(self) -> Mask:
         """The neck between the corners of the jaw, 0 to 1: shadow makes it hair-coloured, and hair hangs beside it."""
@@ -248,7 +280,12 @@ class _Scene:
         import cv2
 
         frame = self.frame
-        num_parts, labels, stats, _ = cv2.connectedComponentsWithStats((soft > 0.5).astype(np.uint8), connectivity=4)
+        likely = (soft > 0.5).astype(np.uint8)
+        # Below the chin a thread of shadow is no lock of hair: it would lead on to dark clothes.
+        lock = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (max(3, int(_LOCK * frame.width_px) | 1),) * 2)
+        locks = cv2.morphologyEx(likely, cv2.MORPH_OPEN, lock, borderType=cv2.BORDER_REPLICATE)
+        likely = np.where(self.below > 0.5, locks, likely)
+        num_parts, labels, stats, _ = cv2.connectedComponentsWithStats(likely, connectivity=4)
         seeded = np.bincount(labels[seeds], minlength=num_parts) > 0.02 * seeds.sum()
         seeded[0] = False
         kept = seeded[labels]
@@ -265,19 +302,21 @@ class _Scene:
         return np.asarray(soft * spread, np.float32)
 
 
-def _skin_like(samples: Features, skin: SkinColors) -> NDArray[np.bool_]:
-    """Which samples belong to a cluster that is skin: by the model, or smooth, light and of its hue, as a shine is."""
+def _skin_like(samples: Features, skin: SkinColors) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which samples belong to a cluster that is skin, and which of those only as a shine: smooth, light, of its hue."""
     labels = clusters(samples, 6)
     likelihood = skin.model.log_likelihood(samples)
-    bare = []
+    bare, shining = [], []
     for label in np.unique(labels):
         own = labels == label
         lightness, a, b, texture = samples[own].mean(0) - skin.median
-        # A shine is never redder than the skin itself; hair dyed pink is.
-        shines = np.hypot(a, b) < _SHINE[0] and a < 3 and lightness > _SHINE[1] and texture < _SHINE[2]
-        if shines or np.median(likelihood[own]) >= _SKIN_SEED:
+        if np.median(likelihood[own]) >= _SKIN_SEED:
             bare.append(label)
-    return np.isin(labels, bare)
+        # A shine is never redder than the skin itself; hair dyed pink is.
+        elif np.hypot(a, b) < _SHINE[0] and a < 3 and lightness > _SHINE[1] and texture < _SHINE[2]:
+            shining.append(label)
+    shines = np.isin(labels, shining)
+    return np.isin(labels, bare) | shines, shines
 
 
 def _fallen(soft: Mask, half_life_px: float) -> Mask:
@@ -297,6 +336,7 @@ def _none(picture_rgb: NDArray[np.uint8], *, confidence: float, is_bald: bool) -
         mask=np.zeros(picture_rgb.shape[:2], np.float32),
         confidence=confidence,
         is_bald=is_bald,
+        is_covered=False,
         length=0.0,
         height=0.0,
         half_width=0.0,

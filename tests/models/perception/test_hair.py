@@ -86,6 +86,7 @@ def test_hair_is_where_a_person_sees_it_and_not_beside_it(analysed, name):
     assert share(mask, hair, size) > 0.8
     assert share(mask, other, size) < 0.1
     assert analysed(name).hair.confidence > 0.7
+    assert not analysed(name).hair.is_covered
 
 
 @pytest.mark.parametrize("name", BALD)
@@ -118,6 +119,25 @@ def test_long_hair_and_short_hair_are_measured(analysed):
 def test_hair_that_runs_out_of_the_picture_is_told(analysed):
     assert analysed("hair/ref_blonde_fringe.jpg").hair.touches_frame
     assert not analysed("portraits/man_shirt_ai.png").hair.touches_frame
+
+
+@pytest.mark.parametrize("name", ["portraits/woman_smile_tilt.jpg", "portraits/man_beard_bald.jpg"])
+@pytest.mark.parametrize("color", [(40, 60, 140), (180, 30, 30)], ids=["blue", "red"])
+def test_a_hat_is_told(analysed, name, color):
+    bare = analysed(name)
+    assert not bare.hair.is_covered
+    points, width = bare.face.points[:, :2], bare.face.width
+    middle = (points[234] + points[454]) / 2
+    brim = 0.6 * points[10, 1] + 0.4 * points[[105, 334], 1].mean()
+    cap = np.zeros(bare.rgb.shape[:2], np.uint8)
+    size = (round(0.62 * width), round(0.72 * width))
+    cv2.ellipse(cap, (round(middle[0]), round(brim)), size, 0, 180, 360, 255, -1)
+    alpha = cv2.GaussianBlur(cap, (5, 5), 0)[..., None] / 255
+    grain = np.random.default_rng(0).normal(1, 0.04, cap.shape)[..., None]
+    dressed = np.clip(bare.rgb * (1 - alpha) + alpha * grain * np.array(color), 0, 255).astype(np.uint8)
+    hair = Analyst().portrait(dressed).hair
+    assert hair.is_covered
+    assert hair.confidence < 0.6
 
 
 def test_the_neighbour_keeps_their_hair(analysed):
