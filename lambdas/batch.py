@@ -14,7 +14,7 @@ from services.bootstrap import Services
 from services.domain.allowance import Allowance
 from services.domain.batch import Batch
 from services.domain.errors import InvalidRequest, NotFound
-from services.usecases.check_quota import check_job_quota
+from services.usecases.check_quota import check_job_quota, check_open_jobs
 from services.usecases.notify_batch import notify_batch
 from services.usecases.remove_batch import remove_batch
 from services.usecases.serve_batch import BatchServer
@@ -50,11 +50,14 @@ def server(ours: Services) -> BatchServer:
             settings=ours.settings,
         )
 
-    def check_quota(tenant_id: str) -> Allowance | None:
+    def check_quota(batch: Batch) -> Allowance | None:
         try:
-            tenant = ours.tenants.get(tenant_id)
+            tenant = ours.tenants.get(batch.tenant_id)
         except NotFound:
             return None  # as dispatch has it: a tenant without a row has the usual share
+        if not batch.kind.makes_video:
+            check_open_jobs(tenant, jobs=ours.jobs, settings=ours.settings)
+            return None
         return check_job_quota(tenant, jobs=ours.jobs, usage=ours.usage, clock=ours.clock, settings=ours.settings)
 
     return BatchServer(

@@ -23,6 +23,11 @@ class BatchKind(StrEnum):
     GARMENT = "garment"
     NOOP = "noop"
 
+    @property
+    def makes_video(self) -> bool:
+        """Whether its rows take seconds of a tenant's month; pictures do not."""
+        return self in (BatchKind.VIDEO, BatchKind.NOOP)
+
 
 class BatchState(StrEnum):
     QUEUED = "queued"  # its file is still to be read

@@ -56,11 +56,12 @@ class Advance:
     """The parts that a pass works with.
 
     Attributes:
-        check_quota: The tenant's month, where it is limited; raises ``QuotaExceeded`` while it may have no further job.
+        check_quota: The month of the batch's tenant, where it is limited; raises ``QuotaExceeded`` while there may be
+            no further job.
     """
 
     creation: Creation
-    check_quota: Callable[[str], Allowance | None]
+    check_quota: Callable[[Batch], Allowance | None]
     batches: BatchStore
     jobs: JobStore
     objects: ObjectStore
@@ -118,7 +119,7 @@ class Advance:
             # Jobs that a crash hid are there, whatever the checks would say of their rows by now.
             hidden = self.jobs.get_many([job_id_of(batch, row) for row in rows])
             try:
-                allowance = self.check_quota(batch.tenant_id)
+                allowance = self.check_quota(batch)
                 for row in rows[: max(0, room - num_submitted)]:
                     taken.append(
                         with_job(batch, row)

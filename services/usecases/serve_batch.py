@@ -33,7 +33,8 @@ class BatchServer:
 
     Attributes:
         creations: Makes what is known of a kind, anew for each step, so that what it remembers does not outlive it.
-        check_quota: A tenant's month, where it is limited; raises ``QuotaExceeded`` while it may have no further job.
+        check_quota: The month of a batch's tenant, where it is limited; raises ``QuotaExceeded`` while there may be no
+            further job.
         notify: One try to deliver a final batch's webhook; the batch as it is then.
         remove: Removes some of what a deleted batch holds; whether all is gone.
     """
@@ -44,7 +45,7 @@ class BatchServer:
     objects: ObjectStore
     clock: Clock
     settings: Settings
-    check_quota: Callable[[str], Allowance | None]
+    check_quota: Callable[[Batch], Allowance | None]
     notify: Callable[[Batch], Batch]
     remove: Callable[[Batch], bool]
 

@@ -23,7 +23,7 @@ from lambdas.api.schemas.batches import (
     RowStateName,
 )
 from lambdas.api.scopes import needs
-from services.domain.batch import Batch, RowState
+from services.domain.batch import Batch, BatchKind, RowState
 from services.domain.engine import Failure
 from services.domain.errors import InvalidRequest, QuotaExceeded
 from services.domain.scope import Scope
@@ -31,7 +31,7 @@ from services.ports.batches import BatchStore
 from services.ports.clock import Clock
 from services.ports.tenants import Tenant
 from services.usecases import control_batch, find_batch
-from services.usecases.check_quota import check_job_quota
+from services.usecases.check_quota import check_job_quota, check_open_jobs
 from services.usecases.find_batch import get_batch
 from services.usecases.submit_batch import submit_batch
 from services.usecases.tabulate_results import ResultFormat, tabulate_results
@@ -75,7 +75,7 @@ def create_batch(body: Annotated[BatchRequestBody, Body()], idempotency_key: Ide
             objects=services.objects,
             clock=services.clock,
             settings=services.settings,
-            held_by=None if body.dry_run else _held_by(tenant),
+            held_by=None if body.dry_run else _held_by(tenant, BatchKind(body.kind)),
         )
         headers = {"Location": f"/v1/batches/{batch.id}", "Retry-After": "2"}
         return json_answer(_values(batch), status=202, headers=headers)
@@ -256,11 +256,14 @@ def _find(batch_id: str) -> Batch:
     return get_batch(batch_id, tenant_id=caller(router).id, batches=runtime.services().batches)
 
 
-def _held_by(tenant: Tenant) -> Failure | None:
+def _held_by(tenant: Tenant, kind: BatchKind) -> Failure | None:
     """The quota that is used up just now: a batch is taken all the same, and says what its rows will wait for."""
     ours = runtime.services()
     try:
-        check_job_quota(tenant, jobs=ours.jobs, usage=ours.usage, clock=ours.clock, settings=ours.settings)
+        if kind.makes_video:
+            check_job_quota(tenant, jobs=ours.jobs, usage=ours.usage, clock=ours.clock, settings=ours.settings)
+        else:
+            check_open_jobs(tenant, jobs=ours.jobs, settings=ours.settings)
     except QuotaExceeded as error:
         return Failure(code=error.code, detail=error.detail, retryable=True)
     return None
