@@ -108,7 +108,7 @@ class GarmentAsset:
         """The asset that ``save`` wrote into ``folder``.
 
         Raises:
-            ContentRejected: ``product_asset_unreadable``: a file is missing, damaged or of another version; the photo
+            ContentRejected: ``unreadable_media``: a file is missing, damaged or of another version; the photo
                 has to be taken in again.
         """
         from PIL import Image, UnidentifiedImageError
@@ -139,5 +139,5 @@ class GarmentAsset:
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError, UnidentifiedImageError) as error:
             raise ContentRejected(
-                f"The stored garment cannot be read: {error}. Take its photo in again.", code="product_asset_unreadable"
+                f"The stored garment cannot be read: {error}. Take its photo in again.", code="unreadable_media"
             ) from error

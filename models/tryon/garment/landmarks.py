@@ -98,7 +98,7 @@ def _hidden_armpit(
     """The armpit, taken to be at its usual depth where a long sleeve lies against the body below it."""
     usual = float(shoulder[1]) + _ARMHOLE * 2 * chest
     long = length > _LONG_SLEEVE * 2 * chest or gap[1] - shoulder[1] > _DEEP_GAP * 2 * chest
-    if not long or gap[1] <= usual + 0.3 * chest:
+    if not long or gap[1] <= usual + 0.5 * chest:
         return _point(gap)
     return root_x - 0.04 * chest, usual
 
@@ -180,13 +180,14 @@ def _waist(side: NDArray[np.float32]) -> Point:
     if len(side) < 5:
         return _point(side[-1])
     share = (side[:, 1] - side[0, 1]) / max(float(side[-1, 1] - side[0, 1]), 1.0)
-    middle = (share > 0.2) & (share < 0.75)
+    middle = np.flatnonzero((share > 0.15) & (share < 0.75))
     usual = int(np.argmin(np.abs(share - 0.55)))
-    if not middle.any():
+    if len(middle) < 5:
         return _point(side[usual])
-    narrow = int(np.argmin(np.where(middle, side[:, 0], np.inf)))
-    inner = share[narrow] > 0.25 and share[narrow] < 0.7
-    return _point(side[narrow] if inner else side[usual])
+    narrow = int(middle[np.argmin(side[middle, 0])])
+    least = 0.004 * float(side[-1, 1] - side[0, 1])
+    waisted = min(side[middle[0], 0], side[middle[-1], 0]) - side[narrow, 0] > least
+    return _point(side[narrow] if waisted else side[usual])
 
 
 def half_skirt(shape: Silhouette) -> dict[str, Point]:

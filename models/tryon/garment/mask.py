@@ -34,6 +34,8 @@ _BLURS: Final = ((0, 0.8), (1, 6.0), (2, 6.0))  # px for L, a, b: JPEG keeps hue
 _MIN_THRESHOLD: Final = 2.0
 _THREAD: Final = 0.013  # of the garment's height: thinner is a hanger or a cord
 _DEEP_PX: Final = 12
+_GROUND: Final = 3.0  # LAB distance to a plain ground's colour, of what is ground
+_CUT_OFF: Final = 25.0  # LAB distance to a plain ground; its own shades and vignettes are nearer
 _KEPT_HOLE: Final = 0.004  # of the garment: smaller ones are studs, buttons and labels
 _KEPT_PART: Final = 0.04  # of the largest part: smaller ones are dirt
 
@@ -71,7 +73,12 @@ def find_garment(rgb: NDArray[np.uint8]) -> GarmentMask:
     ground = np.median(lab[ring], axis=0)
     spread = 1.48 * np.median(np.abs(lab[ring] - ground), axis=0)
     plain = bool(spread[0] < _PLAIN_SPREAD[0] and spread[1:].max() < _PLAIN_SPREAD[1])
+    like_ground = np.linalg.norm(lab - ground, axis=2) < _GROUND
+    frame = border(ring.shape, _EDGE)
     if plain:
+        # What stands out from a plain ground at the frame itself is a garment that the frame cuts.
+        cut_off = np.linalg.norm(lab - ground, axis=2) > _CUT_OFF
+        ring, frame = ring & ~cut_off, frame & ~cut_off
         lab = _even_chroma(lab)
     distance = border_distance(lab, ring, plain=plain)
     threshold = _threshold(distance)
@@ -79,7 +86,9 @@ def find_garment(rgb: NDArray[np.uint8]) -> GarmentMask:
     likely = distance > threshold
     if not plain:
         shadow = evenly_lit_ground(lab, likely)
-    outside = shadow | border(ring.shape, _EDGE)
+    outside = shadow | frame
+    if plain:
+        outside |= _slits(like_ground, outside)
     depth = 0.6 * float(np.median(np.abs(lab[likely][:, 0] - ground[0]))) if likely.any() else 0.0
     seen = _stretched(lab, ground, (max(_WIDE[0], depth), *_WIDE[1:])) if plain else small
     cut = _grab(seen, likely, outside, _heart(likely, outside) if plain else None)
@@ -145,6 +154,15 @@ def _stretched(
 ) -> NDArray[np.uint8]:
     """Colours about the background's own, differences up to ``scale`` made large: uint8 (h, w, 3)."""
     return np.asarray(np.tanh((lab - ground) / np.asarray(scale, np.float32)) * 127 + 128, np.uint8)
+
+
+def _slits(like_ground: NDArray[np.bool_], outside: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Ground between two edges too near each other for a gentle slope: below an armpit, between the legs."""
+    import cv2
+
+    _, labels = cv2.connectedComponents((like_ground | outside).astype(np.uint8), connectivity=4)
+    joined = np.unique(labels[outside])
+    return np.isin(labels, joined[joined > 0])
 
 
 def _heart(likely: NDArray[np.bool_], outside: NDArray[np.bool_]) -> NDArray[np.bool_]:
