@@ -33,11 +33,13 @@ BUILT_IN_AVATARS: Final = (
 )
 
 
-def install_avatars(services: Services) -> None:
-    """Put the built-in presenters whose pictures are here into store and catalogue, once."""
+def install_avatars(services: Services) -> int:
+    """Put the built-in presenters whose pictures are here into store and catalogue, once; how many there are then."""
+    num_present = 0
     for avatar in BUILT_IN_AVATARS:
         if not weights.is_present(avatar.weights_name):
             continue
+        num_present += 1
         picture = weights.path(avatar.weights_name)
         key = ObjectKey(
             retention=Retention.CATALOGUE,
@@ -64,14 +66,20 @@ def install_avatars(services: Services) -> None:
                     licence=f"{file.licence} ({file.source})",
                 )
             )
+    return num_present
 
 
-def install_models(services: Services) -> None:
-    """Put the pictures of the built-in models that are here into the store, once; the catalogue itself is data."""
-    for built_in in built_in_models():
-        key = ObjectKey.parse(built_in.model.object_key)
-        if weights.is_present(built_in.picture) and not services.objects.exists(key):
-            services.objects.put_file(key, weights.path(built_in.picture), media_type=built_in.model.media_type)
+def install_models(services: Services) -> int:
+    """Put the pictures of the built-in models that are here into the store, once; how many there are then.
+
+    The catalogue itself is data that comes along.
+    """
+    present = [one for one in built_in_models() if weights.is_present(one.picture)]
+    for one in present:
+        key = ObjectKey.parse(one.model.object_key)
+        if not services.objects.exists(key):
+            services.objects.put_file(key, weights.path(one.picture), media_type=one.model.media_type)
+    return len(present)
 
 
 def first_key(services: Services, path: Path) -> tuple[str, bool]:

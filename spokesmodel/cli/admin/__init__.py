@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typer
 
-from spokesmodel.cli.admin import jobs, keys, records, tenants
+from spokesmodel.cli.admin import jobs, keys, pictures, records, tenants
 
 app = typer.Typer(
     help="Operate tenants, keys, jobs and dead letters on the stores that the settings name.", no_args_is_help=True
@@ -23,3 +23,4 @@ for _name, _commands in (
 app.command("usage")(records.usage)
 app.command("consents")(records.consents)
 app.command("audit")(records.audit)
+app.command("pictures")(pictures.pictures)
