@@ -70,7 +70,7 @@ def skin_colors(features: Features, rgb: NDArray[np.uint8], frame: FaceFrame) ->
         )
         is_bare = float(alike.mean()) > _BARE
         if is_bare:
-            shaded += [above, above]
+            shaded += [above[alike]] * 2
     return SkinColors(
         model=ColorModel(np.concatenate(shaded).astype(np.float32), 5, _FLOOR),
         median=median.astype(np.float32),
