@@ -17,6 +17,7 @@ from models.talking_head.mesh.topology import FACE_OVAL
 from models.tryon.previews import Previews
 from models.tryon.region import Overlay, composite
 from models.tryon.wig.asset import WigAsset
+from models.tryon.wig.backdrop import Backdrop
 from models.tryon.wig.colour import hair_colour, recoloured
 from models.tryon.wig.light import face_light, lit
 from models.tryon.wig.own_hair import BareSitter, take_hair_away
@@ -27,7 +28,7 @@ from models.video.picture import PictureSource, read_picture
 from services.domain.errors import ContentRejected
 from services.domain.picture_storyboards import WigStoryboard
 from services.domain.product import ProductView
-from services.domain.video import LabelCorner
+from services.domain.video import BackgroundKind, LabelCorner
 
 Picture = NDArray[np.uint8]
 Matte = NDArray[np.float32]
@@ -192,6 +193,10 @@ class _Gallery:
         self.files: dict[str, Path] = {}
         self.marks: dict[str, Marks] = {}
         self._label = self._made_label()
+        shot = inputs.storyboard.background
+        self._backdrop: Backdrop | None = None
+        if shot.kind is not BackgroundKind.ORIGINAL:
+            self._backdrop = Backdrop(fitting.source, shot, inputs.background, inputs.max_picture_pixels)
         self.label_corner = self._label.corner.value if self._label else None
 
     def overlay(self, worn: WornWig) -> Overlay:
@@ -200,9 +205,11 @@ class _Gallery:
         return worn.overlay().resized(right - left, bottom - top)
 
     def shown(self, worn: WornWig) -> Picture:
-        """The whole portrait with the wig, before any label."""
+        """The whole portrait with the wig on its background, before any label."""
         left, top, _, _ = self._fitting.window
-        return composite(self._fitting.source.rgb, self.overlay(worn), left=left, top=top)
+        overlay = self.overlay(worn)
+        picture = composite(self._fitting.source.rgb, overlay, left=left, top=top)
+        return picture if self._backdrop is None else self._backdrop.behind(picture, worn, self._fitting)
 
     def save(self, role: str, picture: Picture) -> None:
         labelled = picture

@@ -18,6 +18,13 @@ def require_removable(seen: SeenHead, worn: WornWig) -> None:
     Raises:
         ContentRejected: ``hair_not_removable``.
     """
+    if seen.is_covered:
+        raise ContentRejected(
+            "The head is under a hat or scarf: what the wig would leave free of it is not known. Use a portrait with a "
+            "bare head.",
+            code="hair_not_removable",
+            param="model",
+        )
     if not seen.is_bald and seen.confidence < _UNSURE:
         raise ContentRejected(
             "What is on the head could not be told apart from the rest of the picture, so it cannot be hidden under "

@@ -29,6 +29,7 @@ class SeenHead:
         hair: Their own hair.
         confidence: In the hair mask.
         is_bald: Whether there is no hair to take away.
+        is_covered: Whether a hat or scarf is on the head; it is in ``hair`` then.
         num_faces: In the whole picture.
         face_index: Which of them it is, from left to right.
         yaw: Of the head, radians, positive to the picture's right.
@@ -39,6 +40,7 @@ class SeenHead:
     hair: Matte
     confidence: float
     is_bald: bool = False
+    is_covered: bool = False
     num_faces: int = 1
     face_index: int = 0
     yaw: float = 0.0
@@ -78,6 +80,7 @@ def see_head(picture_rgb: Picture, face: int | None, *, param: str = "model") ->
         hair=np.asarray(hair, np.float32),
         confidence=seen.hair.confidence,
         is_bald=seen.hair.is_bald,
+        is_covered=seen.hair.is_covered,
         num_faces=len(seen.faces),
         face_index=seen.face_index,
         yaw=seen.face.yaw,
