@@ -39,7 +39,9 @@ _WRAP: Final = 0.2  # light that reaches round: a soft box, no bare bulb
 _AMBIENT: Final = 0.16
 _TAKEN_OUT: Final = 0.7  # of the light that is there
 _MOST_TAKEN: Final = (0.6, 1.7)
-_GAIN: Final = (0.36, 1.95)
+_GAIN: Final = (0.42, 1.95)
+_SOFT: Final = 0.025  # face widths
+_BURNT: Final = (0.6, 0.95)  # linear light from which skin holds no colour that shade could show
 _SCENE_POWER: Final = 0.3  # how far the person follows the scene's brightness
 _SCENE_GAIN: Final = (0.72, 1.25)
 _CAST_POWER: Final = 0.45  # and its hue
@@ -171,11 +173,11 @@ def _face_depth(subject: Subject) -> tuple[tuple[slice, slice], Values, Values]:
         return where, np.zeros((0, 0), np.float32), np.zeros((0, 0), np.float32)
     rows, columns = np.mgrid[where]
     filled = LinearNDInterpolator(points[:, :2], -points[:, 2], fill_value=float(-points[:, 2].max()))(columns, rows)
-    depth = cv2.GaussianBlur(np.asarray(filled, np.float32), (0, 0), max(0.8, 0.022 * reach))
+    depth = cv2.GaussianBlur(np.asarray(filled, np.float32), (0, 0), max(0.8, 0.035 * reach))
     oval = np.zeros(rows.shape, np.uint8)
     outline = np.round(points[list(FACE_OVAL), :2] - low).astype(np.int32)
     cv2.fillPoly(oval, [outline], (1,))
-    fade = max(1, round(0.07 * reach))
+    fade = max(1, round(0.11 * reach))
     disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * fade + 1,) * 2)
     shrunk = cv2.erode(oval, disc, borderType=cv2.BORDER_CONSTANT, borderValue=0)
     inside = cv2.GaussianBlur(np.asarray(shrunk, np.float32), (0, 0), fade)
@@ -199,7 +201,9 @@ def _gain(rgb: Picture, subject: Subject, normals: Values, light: Light, strengt
     hue = 1 + (light.color - 1) * np.clip(0.35 + 0.65 * lamp, 0, 1)[..., None]
     gain = np.clip(relative, *_GAIN)[..., None] * hue * light.gain
     mixed = np.asarray(1 + strength * (gain - 1), np.float32)
-    return np.asarray(cv2.GaussianBlur(mixed, (0, 0), 1.2), np.float32)
+    # A large lamp has no hard edges anywhere.
+    soft = 1.2 if subject.face is None else max(1.2, _SOFT * face_width(subject.face))
+    return np.asarray(cv2.GaussianBlur(mixed, (0, 0), soft), np.float32)
 
 
 def _present_light(rgb: Picture, subject: Subject, normals: Values) -> Values:
@@ -288,6 +292,8 @@ def _encoded(linear: Values) -> Values:
 
 
 def _exposed(linear: Values, gain: Values) -> Values:
-    """More light bends towards white instead of clipping, less light is proportional."""
+    """More light bends towards white instead of clipping; less light is proportional, and less of it on burnt skin."""
     more = linear * gain / (1 + linear * (gain - 1))
-    return np.asarray(np.where(gain > 1, more, linear * gain), np.float32)
+    burnt = np.clip((linear.min(axis=-1, keepdims=True) - _BURNT[0]) / (_BURNT[1] - _BURNT[0]), 0, 1)
+    less = linear * (1 - (1 - gain) * (1 - 0.55 * burnt))
+    return np.asarray(np.where(gain > 1, more, less), np.float32)

@@ -16,7 +16,7 @@ from models.perception.edges import fit
 from models.perception.face import FaceLandmarks
 from models.perception.person import person_matte
 from models.perception.portrait import PortraitAnalysis
-from models.perception.pose import BodyPoint, BodyPose
+from models.perception.pose import BodyPoint, BodyPose, body_pose
 from services.domain.errors import ContentRejected
 
 Picture = NDArray[np.uint8]
@@ -25,6 +25,11 @@ Matte = NDArray[np.float32]
 _MIN_PERSON: Final = 0.02  # of the picture, that the network is sure of: less is a plant or a lamp
 _MIN_SEEN: Final = 0.003
 _SEEN: Final = 0.5
+# How far a product's colours are from its background's, in deviations, so that its outline is no guess: on an even
+# background, where the person network sees something too, and elsewhere.
+_CONTRAST_PLAIN: Final = 3.0
+_CONTRAST_LIKELY: Final = 2.0
+_CONTRAST: Final = 5.0
 _SMALL_HEAD: Final = 0.14  # face width in long sides up to which the head is looked at again from near
 _HEAD_REACH: Final = 2.6  # face widths
 _SURE_POSE: Final = 0.7
@@ -36,7 +41,7 @@ _TOUCH: Final = 0.006  # of the side: a subject this near to the frame is cut by
 
 class SubjectKind(StrEnum):
     PERSON = "person"
-    PRODUCT = "product"
+    PRODUCT = "product"  # also a person of whom no face is seen before an even background
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,20 +181,29 @@ def find_subject(
     if analysis is not None:
         return _person(rgb, alpha, analysis, is_alone=face is not None or len(analysis.faces) == 1)
     if alpha is not None:
-        return _of_matte(np.divide(alpha, 255, dtype=np.float32), _kind_of(rgb))
-    matte = without_specks(sharpened(rgb, person_matte(rgb)))
-    if float((matte > 0.95).mean()) >= _MIN_PERSON:
+        return _of_matte(np.divide(alpha, 255, dtype=np.float32), SubjectKind.PRODUCT)
+    return _faceless(rgb)
+
+
+def _faceless(rgb: Picture) -> Subject:
+    """A product, or somebody seen from behind. The person network takes jackets for people, so products come first."""
+    from models.tryon.garment.mask import find_garment
+
+    found = find_garment(rgb)
+    person = person_matte(rgb)
+    looks_human = float((person > 0.95).mean()) >= _MIN_PERSON
+    pose = body_pose(rgb) if looks_human and not found.plain else None
+    if pose is not None and pose.confidence >= _SURE_POSE:
+        matte = without_specks(sharpened(rgb, _with_limbs(rgb, person, pose)))
         return _of_matte(matte, SubjectKind.PERSON)
-    return _of_matte(_product_matte(rgb), SubjectKind.PRODUCT)
+    least = _CONTRAST_PLAIN if found.plain else _CONTRAST_LIKELY if looks_human else _CONTRAST
+    if found.contrast < least:
+        return _of_matte(np.zeros(rgb.shape[:2], np.float32), SubjectKind.PRODUCT)
+    return _of_matte(sharpened(rgb, _softened(found.mask)), SubjectKind.PRODUCT)
 
 
 def _analyst() -> Analyst:
     return shared_analyst()
-
-
-def _kind_of(rgb: Picture) -> SubjectKind:
-    is_person = float((person_matte(rgb) > 0.95).mean()) >= _MIN_PERSON
-    return SubjectKind.PERSON if is_person else SubjectKind.PRODUCT
 
 
 def _person(rgb: Picture, alpha: NDArray[np.uint8] | None, analysis: PortraitAnalysis, *, is_alone: bool) -> Subject:
@@ -312,14 +326,7 @@ def _of_matte(matte: Matte, kind: SubjectKind) -> Subject:
     return Subject(kind=kind, matte=matte, box=box)
 
 
-def _product_matte(rgb: Picture) -> Matte:
-    """A product before an even background, as catalogues show it."""
+def _softened(mask: NDArray[np.bool_]) -> Matte:
     import cv2
 
-    from models.tryon.garment.mask import find_garment
-
-    found = find_garment(rgb)
-    if not found.plain and found.contrast < 2.0:
-        return np.zeros(rgb.shape[:2], np.float32)
-    soft = np.asarray(cv2.GaussianBlur(found.mask.astype(np.float32), (0, 0), 1.0), np.float32)
-    return sharpened(rgb, soft)
+    return np.asarray(cv2.GaussianBlur(mask.astype(np.float32), (0, 0), 1.0), np.float32)
