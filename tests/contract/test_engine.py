@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from services.adapters.aws.engine_lanes import LaneEngines
 from services.adapters.aws.engine_queue import QueueEngine
 from services.adapters.aws.engine_sagemaker import SageMakerEngine
 from services.adapters.local.engine import SqliteEngine
@@ -47,7 +48,7 @@ def answer_to(request: EngineRequest, state: AnswerState = AnswerState.SUCCEEDED
     return EngineAnswer(job_id=request.job_id, attempt=request.attempt, state=state, facts={"n": 1})
 
 
-@pytest.fixture(params=["fake", "sqlite", "work queue", "sagemaker"])
+@pytest.fixture(params=["fake", "sqlite", "work queue", "sagemaker", "lanes"])
 def engine(request: pytest.FixtureRequest, clock: FakeClock) -> Engine:
     """One that runs three attempts at once."""
     match request.param:
@@ -58,6 +59,8 @@ def engine(request: pytest.FixtureRequest, clock: FakeClock) -> Engine:
         case "work queue":
             aws = request.getfixturevalue("aws")
             return QueueEngine(aws.clients, queue_url=aws.queue("work"), num_instances=3, concurrency=1)
+        case "lanes":
+            return LaneEngines({lane: FakeEngine(num_instances=3) for lane in Lane})
         case _:
             objects = FakeObjectStore()
             sagemaker = FakeSageMaker(objects, clock, bytes, random.Random(1), num_instances=3)
@@ -143,6 +146,16 @@ def test_worker_of_a_lane_takes_nothing_of_the_other(queue, request_1):
     assert queue.claim(lease_s=30, lane=Lane.INTERACTIVE).request == wig
     assert queue.claim(lease_s=30, lane=Lane.INTERACTIVE) is None
     assert queue.claim(lease_s=30, lane=Lane.LONG).request == video
+
+
+def test_work_goes_to_its_lanes_engine(request_1):
+    engines = {Lane.LONG: FakeEngine(num_instances=3), Lane.INTERACTIVE: FakeEngine(num_instances=1)}
+    both = LaneEngines(engines)
+    wig = replace(request_1, kind=EngineKind.WIG_PREVIEW)
+    both.start(request_1)
+    both.start(wig)
+    assert [engine.started for engine in engines.values()] == [[request_1], [wig]]
+    assert (both.capacity(EngineKind.VIDEO).max_outstanding, both.capacity(EngineKind.IMAGE).max_outstanding) == (6, 2)
 
 
 def test_lanes_have_workers_of_their_own(clock, tmp_path):
