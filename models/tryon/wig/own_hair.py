@@ -25,6 +25,7 @@ Mask = NDArray[np.bool_]
 _SKULL: Final = (0.53, 0.60)  # half axes about the eyes' middle, in face widths and face heights
 _SCALP_SHARE: Final = 0.6  # of the forehead's median colour in the scalp
 _SCALP_SHADE: Final = 0.2  # darker towards the skull's edge
+_SIDE_LIGHT: Final = 24.0  # of 255
 _HALO: Final = 0.05  # face widths round hair and person that hold mixed colours
 _SKIN_PLACES: Final = (151, 9, 108, 337, 69, 299, 50, 280, 205, 425, 195, 5, 101, 330)
 _BROWS_AND_EYES: Final = (
@@ -86,7 +87,8 @@ def take_hair_away(picture_rgb: Picture, points: Points, person_matte: Matte, ha
     neck = head.neck() & ~torso
     inside = skull | face | neck | torso
     near_hair |= _loose(head, near_hair, person_matte, inside, halo)
-    near_hair |= _strands(rgb, head, near_hair, hair_alpha, inside & ~face)
+    rim = face & ~(cv2.erode(face.astype(np.uint8), _disc(max(1, round(0.1 * head.width)))) > 0)
+    near_hair |= _strands(rgb, head, near_hair, hair_alpha, (inside & ~face) | (rim & ~head.brows_and_eyes()))
 
     known_behind = (cv2.dilate(person_matte, _disc(max(1, halo // 2))) < 0.06) & ~near_hair
     plate = push_pull(rgb, known_behind.astype(np.float32))
@@ -219,7 +221,7 @@ def _strands(rgb: Matte, head: _HeadFrame, near_hair: Mask, hair_alpha: Matte, p
     import cv2
 
     _, y = head.from_point(head.chin)
-    hanging = (hair_alpha > 0.8) & (y > -0.3 * head.width)
+    hanging = (hair_alpha > 0.8) & (y > -1.1 * head.width)
     if hanging.sum() < 0.05 * head.width**2:
         return np.zeros_like(near_hair)
     reach = cv2.dilate(hanging.astype(np.uint8), _disc(max(2, round(0.35 * head.width)))) > 0
@@ -275,7 +277,26 @@ def _clothes(rgb: Matte, head: _HeadFrame, known: Mask, wanted: Mask, otherwise:
     rise = np.sqrt((x / (0.5 * head.width)) ** 2 + (np.maximum(y, 0) / (max(depth, 0.3) * head.width)) ** 2)
     weight = np.clip((rise - 0.97) / 0.06, 0, 1)[..., None]
     only = _carried_on(rgb, dressed, wanted, stretch=2)
-    return np.asarray(filled * (1 - weight) + only * weight, np.float32)
+    return _symmetric(rgb, head, known, wanted, np.asarray(filled * (1 - weight) + only * weight, np.float32))
+
+
+def _symmetric(rgb: Matte, head: _HeadFrame, known: Mask, wanted: Mask, otherwise: Matte) -> Matte:
+    """``otherwise``, but where the body's other side shows the same place, that: lapels come in pairs."""
+    import cv2
+
+    width = known.shape[1]
+    columns = np.round(2 * head.chin[0] - np.arange(width)).astype(int)
+    there = (columns >= 0) & (columns < width)
+    columns = np.clip(columns, 0, width - 1)
+    other, seen = rgb[:, columns], known[:, columns] & there
+    # Light differs from side to side: what both sides show tells by how much.
+    both = known & seen
+    shift = np.clip(rgb - other, -_SIDE_LIGHT, _SIDE_LIGHT) * both[..., None]
+    if both.sum() > 50:
+        other = other + push_pull(np.asarray(shift, np.float32), both.astype(np.float32))
+    use = cv2.erode((wanted & seen).astype(np.uint8), _disc(max(1, round(0.015 * head.width))))
+    mix = cv2.GaussianBlur(use.astype(np.float32), (0, 0), max(0.8, 0.012 * head.width))[..., None]
+    return np.asarray(otherwise * (1 - mix) + other * mix, np.float32)
 
 
 def _carried_on(rgb: Matte, known: Mask, wanted: Mask, *, stretch: int) -> Matte:
