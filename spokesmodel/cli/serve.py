@@ -22,7 +22,9 @@ def serve(
     workers: Annotated[
         int | None, typer.Option(help="Engine processes. [default: SPOKESMODEL_NUM_WORKERS or 1]")
     ] = None,
-    engines: Annotated[str, typer.Option(help="Kinds of work the engines do, separated by commas.")] = "video",
+    engines: Annotated[
+        str | None, typer.Option(help="Kinds of work the engines do, separated by commas. [default: all there are]")
+    ] = None,
     state_dir: Annotated[
         Path, typer.Option("--state-dir", envvar="SPOKESMODEL_STATE_DIR", help="Where everything is kept.")
     ] = Path(".spokesmodel"),
@@ -32,6 +34,7 @@ def serve(
     from dataclasses import replace
 
     with told_errors(as_json):
+        from models.serving.tasks import SERVED
         from services.domain.engine import EngineKind
         from services.domain.errors import InvalidRequest
         from services.settings import Settings
@@ -43,7 +46,7 @@ def serve(
                 raise InvalidRequest(f"--workers is {workers}; 1 or more.", code="out_of_range", param="workers")
             settings = replace(settings, num_workers=workers)
         try:
-            kinds = tuple(EngineKind(name) for name in engines.split(","))
+            kinds = SERVED if engines is None else tuple(EngineKind(name) for name in engines.split(","))
         except ValueError as error:
             raise InvalidRequest(str(error), code="engine_kind_unknown", param="engines") from error
         told: list[int] = []  # an Event would do the same, and block for good if its own wait is interrupted
