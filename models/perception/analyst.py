@@ -14,9 +14,10 @@ from models.perception.bounded import bounded
 from models.perception.clothing import ClothingMask, no_clothing
 from models.perception.dressed import skin_and_clothing
 from models.perception.face import FaceBox, FaceLandmarks
+from models.perception.face_frame import face_width, rise
 from models.perception.faces import FaceFinder, choose_face
 from models.perception.hair import HairMask, hair_mask
-from models.perception.head import head_view
+from models.perception.head import HeadView, head_view
 from models.perception.person import PersonSegmenter
 from models.perception.portrait import PortraitAnalysis
 from models.perception.pose import BodyPoint, BodyPose, PoseFinder
@@ -61,7 +62,10 @@ class Analyst:
         landmarks = self._faces.landmarks(seen.rgb, seen.faces[index])
         pose = self._poses.find(seen.rgb, seen.faces[index])
         matte, person = self._mattes(seen, pose, index)
-        hair = self._hair(seen, matte, landmarks, pose)
+        view = self._head(seen, matte, landmarks, pose)
+        hair = _in_steps(hair_mask(seen.rgb, view))
+        is_alone = len(seen.faces) == 1
+        person = _with_head(person, view)
         skin, clothing = _dressed(seen, person, pose, landmarks, hair)
         return PortraitAnalysis(
             rgb=seen.rgb,
@@ -69,7 +73,7 @@ class Analyst:
             faces=tuple(seen.faces),
             face_index=index,
             face=landmarks,
-            matte=_rounded(matte),
+            matte=_rounded(person if is_alone else matte),
             person=_rounded(person),
             person_confidence=_decided(person),
             hair=hair,
@@ -110,7 +114,12 @@ class Analyst:
             )
         landmarks = None if index is None else self._faces.landmarks(seen.rgb, seen.faces[index])
         matte, person = self._mattes(seen, pose, index)
-        hair = self._hair(seen, matte, landmarks, pose) if with_hair and landmarks is not None else None
+        hair = None
+        if with_hair and landmarks is not None:
+            view = self._head(seen, matte, landmarks, pose)
+            hair = _in_steps(hair_mask(seen.rgb, view))
+            person = _with_head(person, view)
+        is_alone = len(seen.faces) == (index is not None)
         skin, clothing = _dressed(seen, person, pose, landmarks, hair)
         return BodyAnalysis(
             rgb=seen.rgb,
@@ -118,7 +127,7 @@ class Analyst:
             faces=tuple(seen.faces),
             face_index=index,
             face=landmarks,
-            matte=_rounded(matte),
+            matte=_rounded(person if is_alone else matte),
             person=_rounded(person),
             person_confidence=_decided(person),
             pose=pose,
@@ -141,10 +150,9 @@ class Analyst:
         person = self._segmenter.matte(seen.rgb, outline=outline)
         return person if is_alone else np.maximum(self._segmenter.matte(seen.rgb), person), person
 
-    def _hair(self, seen: _Seen, matte: Mask, face: FaceLandmarks, pose: BodyPose | None) -> HairMask:
+    def _head(self, seen: _Seen, matte: Mask, face: FaceLandmarks, pose: BodyPose | None) -> HeadView:
         is_alone = len(seen.faces) == 1
-        view = head_view(seen.rgb, face, self._segmenter, matte=matte, pose=pose, is_alone=is_alone)
-        return _in_steps(hair_mask(seen.rgb, view))
+        return head_view(seen.rgb, face, self._segmenter, matte=matte, pose=pose, is_alone=is_alone)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +177,28 @@ def _dressed(
     covered = hair.mask if hair is not None else None
     skin, clothing = skin_and_clothing(seen.rgb, person=person, pose=pose, face=face, hair=covered)
     return _in_steps(skin), _in_steps(clothing)
+
+
+def _with_head(person: Mask, view: HeadView) -> Mask:
+    """The matte with the head as it looks from near: sharper where the head is a small part of the picture.
+
+    Round the head the near look counts alone; towards the window's lower and outer borders it fades out.
+    """
+    import cv2
+
+    if not view.is_near:
+        return person
+    height, width = view.matte.shape
+    rows, columns = np.mgrid[:height, :width].astype(np.float32)
+    x, y = view.face.points[1, :2]
+    reach = 1.4 * face_width(view.face)
+    near = 1 - rise(np.hypot(columns - x, 0.8 * (rows - y)) / reach, 0.8, 1.15)
+    size = (view.width, view.height)
+    weight, own = (cv2.resize(part, size, interpolation=cv2.INTER_LINEAR) for part in (near, view.matte))
+    merged = person.copy()
+    window = np.asarray(view.window(person), np.float32)
+    view.window(merged)[:] = window + weight * (own - window)
+    return merged
 
 
 _Masks = TypeVar("_Masks", HairMask, SkinMask, ClothingMask)

@@ -34,6 +34,7 @@ class HeadView:
         rgb: uint8 (h, w, 3), the window, its long side 768 at most.
         face: The landmarks in pixels of ``rgb``.
         matte: float32 (h, w): person, with edges.
+        is_near: Whether ``matte`` was looked at anew, since the head is a small part of the picture.
         likely: float32 (h, w): where any part of this person may be, more generous than ``matte`` with loose hair, and
             without neighbours.
     """
@@ -46,6 +47,7 @@ class HeadView:
     rgb: Picture
     face: FaceLandmarks
     matte: Mask
+    is_near: bool
     likely: Mask
 
     def window(self, picture: NDArray[np.generic]) -> NDArray[np.generic]:
@@ -85,7 +87,8 @@ def head_view(
     rgb, scale = bounded(window, HEAD_SIDE_PX)
     size = (rgb.shape[1], rgb.shape[0])
     coarse = np.asarray(cv2.resize(segmenter.coarse(rgb), size, interpolation=cv2.INTER_LINEAR), np.float32)
-    if window.shape[0] * window.shape[1] >= _WHOLE * height * width:
+    is_near = window.shape[0] * window.shape[1] < _WHOLE * height * width
+    if not is_near:
         own = np.asarray(cv2.resize(matte[top:bottom, left:right], size, interpolation=cv2.INTER_AREA), np.float32)
     else:
         own = segmenter.matte(rgb)
@@ -109,5 +112,6 @@ def head_view(
         rgb=rgb,
         face=replace(face, points=points.astype(np.float32)),
         matte=own,
+        is_near=is_near,
         likely=np.asarray(likely, np.float32),
     )
