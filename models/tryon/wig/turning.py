@@ -3,7 +3,7 @@
 Every row of the layer is a curve: its height field between the row's outlines, carried on round the back by an ellipse.
 Seen from another side, each curve hides part of itself; what stays visible is inverted row by row on a coarse grid
 ("floating horizon", Anderson 1982), and the picture is then looked up once. Two lookups share the geometry: one for
-what is where (never stretched much: the side that comes into view mirrors the texture beside it), and one for the
+what is where (never stretched much: the side that comes into view repeats the texture beside it), and one for the
 outline (strands at the silhouette stay as wide as they were photographed).
 """
 
@@ -24,7 +24,11 @@ _NODES: Final = 72  # of a row's front
 _ROUND: Final = 12  # of the way round the back on each side
 _ROUND_ANGLE: Final = 1.3  # radians
 _VIEWER: Final = 9.0  # face widths away
+_BACK_SOFT: Final = 0.12  # face widths behind the old outline to where only the back is seen
 _NARROW: Final = 2.5  # cells at an outline in which heights follow an ellipse
+_OFF: Final = 2.5  # cells
+_MIRROR: Final = 5.0  # cells next to the outline that are mirrored where nothing else is to be had
+_BLEND: Final = 4.0  # cells
 _EVEN: Final = 2.0  # rows
 _TIE: Final = np.float32(1e-3)
 _SOFT: Final = 0.06  # face widths from the new outline to where only the inside counts
@@ -50,15 +54,24 @@ class Lookup:
 
     Attributes:
         texture: For what is inside.
+        other: For what is inside where the picture shows too little.
+        lacks: How much of the second, 0 to 1.
         edge: For what is at the outline.
         inside: How much of the first, 0 to 1.
+        back: How much is seen of what was behind the outline, 0 to 1.
         y: Row.
+        first, last: Columns between which anything is seen, (rows,); infinite where strands may stand out.
     """
 
     texture: Matte
+    other: Matte
+    lacks: Matte
     edge: Matte
     inside: Matte
+    back: Matte
     y: Matte
+    first: Matte
+    last: Matte
 
 
 def outline_of(grid: Grid, alpha: Matte, shape: HeadShape, *, least: Outline | None = None, depth: float) -> Outline:
@@ -107,15 +120,15 @@ def turned(
     angles: Matte,
     *,
     least_slope: Matte | float,
-    mirror: float,
+    repeats: bool,
 ) -> Lookup:
     """How a layer is seen when it is turned by ``angles`` (rows,), radians, positive to the picture's right.
 
     Args:
         heights: (rows, columns).
-        least_slope: Texture is never stretched by more than 1 / this; it is mirrored instead. One for all rows, or
-            (rows,).
-        mirror: How far in from the outline mirrored texture is taken at most, pixels.
+        least_slope: Texture is never stretched by more than 1 / this; more is taken from ``Lookup.other``. One for all
+            rows, or (rows,).
+        repeats: Whether that lies beside the outline, for texture like hair; else it stays at the outline.
     """
     is_left = bool(angles[np.argmax(np.abs(angles))] < 0)
     if is_left:  # one case is enough: the mirrored one
@@ -128,12 +141,26 @@ def turned(
             mirrored,
             -angles,
             least_slope=least_slope,
-            mirror=mirror,
+            repeats=repeats,
         )
-        texture, edge = (np.ascontiguousarray(grid.x[-1] - part[:, ::-1]) for part in (result.texture, result.edge))
-        inside, y = (np.ascontiguousarray(part[:, ::-1]) for part in (result.inside, result.y))
-        return Lookup(texture=texture, edge=edge, inside=inside, y=y)
-    return _turned_right(grid, shape.x, shape, heights, outline, angles, least_slope=least_slope, mirror=mirror)
+        texture, other, edge = (
+            np.ascontiguousarray(grid.x[-1] - part[:, ::-1]) for part in (result.texture, result.other, result.edge)
+        )
+        lacks, inside, back, y = (
+            np.ascontiguousarray(part[:, ::-1]) for part in (result.lacks, result.inside, result.back, result.y)
+        )
+        return Lookup(
+            texture=texture,
+            other=other,
+            lacks=lacks,
+            edge=edge,
+            inside=inside,
+            back=back,
+            y=y,
+            first=grid.x[-1] - result.last,
+            last=grid.x[-1] - result.first,
+        )
+    return _turned_right(grid, shape.x, shape, heights, outline, angles, least_slope=least_slope, repeats=repeats)
 
 
 def _turned_right(
@@ -145,9 +172,11 @@ def _turned_right(
     angles: Matte,
     *,
     least_slope: Matte | float,
-    mirror: float,
+    repeats: bool,
 ) -> Lookup:
     """The same for angles that are not negative: what lies to the left comes into view."""
+    from scipy.ndimage import gaussian_filter1d
+
     unfolded, x, z = _curves(grid, np.ascontiguousarray(heights), outline)
     cos, sin = np.cos(angles)[:, None], np.sin(angles)[:, None]
     dx, dz = x - np.float32(axis_x), z - np.float32(shape.z)
@@ -176,17 +205,29 @@ def _turned_right(
     y = np.float32(shape.eye_y) + (grid.y[:, None] - np.float32(shape.eye_y)) / scale
     left, right = start[:, 0].astype(np.float32), seen_at.max(1).astype(np.float32)
     edge = _between(grid.x, left, right, outline)
-    surface = np.where(grid.x < left[:, None], outline.left[:, None] + (grid.x - left[:, None]), surface)
-    texture = _textured(grid, np.asarray(surface, np.float32), outline, least_slope, mirror)
+    back = np.clip((outline.left[:, None] - surface) / np.float32(_BACK_SOFT * shape.face_width), 0, 1)
+    ends = np.take_along_axis(unfolded, first[:, None], 1)
+    surface = np.where(grid.x < left[:, None], ends + (grid.x - left[:, None]), surface)
+    texture, other, lacks = _textured(grid, np.asarray(surface, np.float32), outline, left, least_slope, repeats)
     texture = np.where(grid.x > right[:, None], edge, texture)
     # Inside, nothing is looked up beyond the old outline: there the layer has strands and gaps.
     soft = np.float32(_SOFT * shape.face_width)
-    distance = np.minimum(grid.x - left[:, None], right[:, None] - grid.x)
+    distance = grid.x - left[:, None]
+    last = np.full_like(right, np.inf)
+    if repeats:
+        distance = np.minimum(distance, right[:, None] - grid.x)
+    else:  # skin that turns away ends in a smooth line, whatever the outline was
+        last = np.asarray(gaussian_filter1d(right, _EVEN, mode="nearest"), np.float32)
     return Lookup(
         texture=np.asarray(texture, np.float32),
+        other=other,
+        lacks=lacks,
         edge=edge,
         inside=np.asarray(np.clip(distance / soft, 0, 1), np.float32),
+        back=np.asarray(back, np.float32),
         y=np.asarray(np.clip(y, 0, grid.height - 1), np.float32),
+        first=np.full_like(last, -np.inf),
+        last=last,
     )
 
 
@@ -258,8 +299,12 @@ def _between(x: Matte, left: Matte, right: Matte, outline: Outline) -> Matte:
     )
 
 
-def _textured(grid: Grid, surface: Matte, outline: Outline, least_slope: Matte | float, mirror: float) -> Matte:
-    """``surface`` with its stretched left part replaced by mirrored texture."""
+def _textured(
+    grid: Grid, surface: Matte, outline: Outline, left: Matte, least_slope: Matte | float, repeats: bool
+) -> tuple[Matte, Matte, Matte]:
+    """``Lookup.texture``, ``other`` and ``lacks``."""
+    from scipy.ndimage import gaussian_filter1d
+
     step = np.diff(surface, axis=1)
     # Summed from the right, where nothing is stretched, to the left.
     at_least = np.maximum(step, np.reshape(np.float32(least_slope) * np.float32(grid.cell), (-1, 1)))
@@ -267,9 +312,17 @@ def _textured(grid: Grid, surface: Matte, outline: Outline, least_slope: Matte |
     at_least = np.where(surface[:, :-1] < middle, at_least, step)
     total = np.cumsum(at_least[:, ::-1], axis=1)[:, ::-1]
     free = np.hstack([surface[:, -1:] - total, surface[:, -1:]])
-    # Mirrored inside the old outline, whose colours are mixed with the background; not at all where texture suffices.
-    lack = (surface - free).max(1)
-    margin = np.clip(0.5 * lack, 0, 1.5 * grid.cell)[:, None]
+    at_left = np.clip((left / grid.cell).astype(np.int64) + 1, 0, free.shape[1] - 1)
+    missing = np.maximum(outline.left - np.take_along_axis(free, at_left[:, None], 1)[:, 0], 0)
+    # Row by row it differs a little, which would show as teeth.
+    missing = gaussian_filter1d(missing, 2 * _EVEN, mode="nearest")[:, None]
+    # Off the old outline, where colours are mixed with the background; on it where texture suffices.
+    margin = np.minimum(0.5 * missing, _OFF * grid.cell)
     pivot = outline.left[:, None] + margin
+    other = free + missing + margin if repeats else np.maximum(free, pivot)
+    blend = np.minimum(missing, _BLEND * grid.cell) + 1
+    lacks = np.clip((pivot + blend - free) / blend, 0, 1) * np.clip(missing / grid.cell, 0, 1)
     beyond = np.maximum(pivot - free, 0)
-    return np.asarray(np.where(beyond > 0, pivot + mirror * (1 - np.exp(-beyond / mirror)), free), np.float32)
+    reach = np.float32(_MIRROR * grid.cell)
+    texture = np.where(beyond > 0, pivot + reach * (1 - np.exp(-beyond / reach)), free)
+    return np.asarray(texture, np.float32), np.asarray(other, np.float32), np.asarray(lacks, np.float32)

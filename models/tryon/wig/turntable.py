@@ -1,12 +1,13 @@
 """A wig on a head that turns: views from the sides, and a film that goes from one side to the other and back.
 
 Head and wig are turned as surfaces in space about the neck; shoulders and background keep still, as when a person looks
-to the side. What comes into view is mirrored from beside it, what was hidden behind the head is filled.
+to the side. What comes into view is taken from beside it, what was hidden behind the head is filled.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -29,10 +30,28 @@ CONVINCING_YAW_DEG: Final = 30.0
 
 _BEND: Final = (0.05, 1.3, 0.45)  # hair turns wholly down to the first below the chin, by the third from the second on
 _SHADOW_STEP: Final = 4
+_CURTAIN: Final = 0.75  # face widths to each side
+_NAPE_LIGHT: Final = 1.7  # against the dark inner back
+_STRAND_CONTRAST: Final = 0.12
+_EARS: Final = 0.66  # nothing of a head without hair is further to a side, in face widths
+_CHIN_SHADE: Final = (0.45, 0.3)  # how much darker a neck gets behind the jaw, and over how many face widths
 _NECK: Final = 0.36  # half of it, in face widths
 _HEAD_STRETCH: Final = 0.3
-_HEAD_MIRROR: Final = 0.04
-_HAIR_STRETCH: Final = 0.55
+_HEAD_BLUR: Final = 0.1
+_HAIR_STRETCH: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnedView:
+    """A turned head with a wig.
+
+    Attributes:
+        overlay: Everything that lies over the portrait's window.
+        parts: As ``WornWig.parts``: where the picture was replaced, the person, the wig, its back; float32 (h, w).
+    """
+
+    overlay: Overlay
+    parts: tuple[Matte, Matte, Matte, Matte]
 
 
 class Turntable:
@@ -60,39 +79,47 @@ class Turntable:
             heights,
             outline,
             least_slope=np.where(self._grid.y < head.lobe, _HEAD_STRETCH, 0.0).astype(np.float32),
-            mirror=_HEAD_MIRROR * self.shape.face_width,
+            blur=_HEAD_BLUR * self.shape.face_width,
         )
-        self._wig = _Layer(
-            self._grid, self.shape, worn.wig_rgba, hair, hull, least_slope=_HAIR_STRETCH, mirror=self.shape.face_width
-        )
-        self._behind = _curtain(worn)
+        self._wig = _Layer(self._grid, self.shape, worn.wig_rgba, hair, hull, least_slope=_HAIR_STRETCH)
+        self._behind = _curtain(worn, self.shape)
+        self._nape_rgb = _strands(worn.behind_rgba[..., :3], self.shape)
+        under = (self._grid.y - np.float32(head.lobe)) / np.float32(self.shape.face_width)
+        self._nape_rows = np.clip((0.15 - under) / 0.1, 0, 1)[:, None].astype(np.float32)
         self._still_rgb, self._still_alpha = self._without_head(head)
 
-    def view(self, yaw_deg: float) -> Overlay:
-        """Everything that lies over the portrait's window when the head is turned by so much.
+    def view(self, yaw_deg: float) -> TurnedView:
+        """The head turned by so much.
 
         Positive turns the face to the picture's right.
         """
         yaw = float(np.radians(yaw_deg))
         height, width = self._worn.person_alpha.shape
         whole = np.full(self._grid.shape[0], yaw, np.float32)
-        head_rgb, head_alpha, _ = self._head.seen(whole)
+        head_rgb, head_alpha, lookup = self._head.seen(whole)
+        nape = self._grid.fine(lookup.back * self._nape_rows)
         y = (self._grid.y - np.float32(self.shape.chin[1])) / np.float32(self.shape.face_width)
         start, end, least = _BEND
         bend = np.interp(y, [start, end], [1, least]).astype(np.float32)
         wig_rgb, wig_alpha, lookup = self._wig.seen(whole * bend)
         behind = self._wig.at_edge(self._behind, lookup)
-        person = np.maximum(self._neck_alpha, head_alpha)
+        person = np.asarray(np.maximum(self._neck_alpha, head_alpha), np.float32)
         shadow = _shadow(wig_alpha, self._moved_points(yaw)) * person
-        behind_alpha = np.divide(behind[..., 3], 255, dtype=np.float32) * (1 - self._neck_alpha)
-        return (
-            Overlay.nothing(height, width)
-            .over(self._still_rgb, self._still_alpha)
-            .over(behind[..., :3], behind_alpha)
-            .over(head_rgb, head_alpha)
-            .over(np.zeros(3, np.float32), np.asarray(np.clip(shadow - 0.012, 0, 1), np.float32))
-            .over(wig_rgb, wig_alpha)
+        behind_alpha = np.asarray(np.divide(behind[..., 3], 255, dtype=np.float32) * (1 - self._neck_alpha), np.float32)
+        shade = np.asarray(np.clip(shadow - 0.012, 0, 1), np.float32)
+        overlay = stacked(
+            height,
+            width,
+            (
+                (self._still_rgb, self._still_alpha),
+                (behind[..., :3], behind_alpha),
+                (head_rgb, head_alpha),
+                (self._nape_rgb, nape * head_alpha),
+                (None, shade),
+                (wig_rgb, wig_alpha),
+            ),
         )
+        return TurnedView(overlay=overlay, parts=(self._still_alpha, person, wig_alpha, behind_alpha))
 
     def _moved_points(self, yaw: float) -> Points:
         points = self._worn.sitter.points.copy()
@@ -119,6 +146,27 @@ class Turntable:
         return np.asarray(np.clip(still, 0, 255), np.uint8), np.asarray(np.clip(where, 0, 1), np.float32)
 
 
+def stacked(height: int, width: int, layers: Sequence[tuple[Picture | None, Matte]]) -> Overlay:
+    """What ``Overlay.over`` makes of layers from the lowest to the topmost; only where they are. None is black."""
+    import cv2
+
+    colour, alpha = np.zeros((height, width, 3), np.float32), np.zeros((height, width), np.float32)
+    for rgb, opacity in layers:
+        rows, columns = (np.flatnonzero((opacity > 0).any(axis)) for axis in (1, 0))
+        if not len(rows):
+            continue
+        part = slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1)
+        here = np.ascontiguousarray(opacity[part], np.float32)
+        rest = 1 - here
+        below = np.ascontiguousarray(colour[part])
+        if rgb is None:
+            colour[part] = below * rest[..., None]
+        else:
+            colour[part] = cv2.blendLinear(below, rgb[part].astype(np.float32), rest, here)
+        alpha[part] = here + alpha[part] * rest
+    return Overlay(premultiplied=colour, alpha=alpha)
+
+
 class _Layer:
     """A picture with heights; see ``turning``."""
 
@@ -131,11 +179,16 @@ class _Layer:
         outline: Outline,
         *,
         least_slope: Matte | float,
-        mirror: float,
+        blur: float = 0.0,
     ) -> None:
+        import cv2
+
         self._grid, self._shape, self._heights, self._outline = grid, shape, heights, outline
-        self._least_slope, self._mirror = least_slope, mirror
-        self._rgba = np.ascontiguousarray(rgba)
+        self._least_slope, self._repeats = least_slope, blur == 0
+        self._rgba = self._other = np.ascontiguousarray(rgba)
+        if blur > 0:  # skin that comes into view is plain
+            self._other = np.asarray(cv2.GaussianBlur(self._rgba, (0, 0), sigmaX=0.3 * blur, sigmaY=blur), np.uint8)
+            self._other[..., 3] = rgba[..., 3]
         self._alpha = np.ascontiguousarray(rgba[..., 3])
 
     def seen(self, angles: Matte) -> tuple[Picture, Matte, Lookup]:
@@ -149,15 +202,46 @@ class _Layer:
             self._outline,
             angles,
             least_slope=self._least_slope,
-            mirror=self._mirror,
+            repeats=self._repeats,
         )
         texture, edge, inside, y = (
             self._grid.fine(part) for part in (lookup.texture, lookup.edge, lookup.inside, lookup.y)
         )
         rgba = cv2.remap(self._rgba, texture, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+        columns = self._columns(lookup.lacks)
+        if columns is not None:
+            other, lacks = self._grid.fine(lookup.other)[:, columns], self._grid.fine(lookup.lacks)[:, columns]
+            more = cv2.remap(
+                self._other,
+                np.ascontiguousarray(other),
+                np.ascontiguousarray(y[:, columns]),
+                cv2.INTER_LINEAR,
+                borderMode=cv2.BORDER_REPLICATE,
+            )
+            # Where there is none beside it either, a gap is worse than a mirrored lock.
+            lacks = np.ascontiguousarray(lacks * np.multiply(more[..., 3], 1 / 255, dtype=np.float32))
+            rgba[:, columns] = cv2.blendLinear(rgba[:, columns].copy(), more, 1 - lacks, lacks)
         outer = cv2.remap(self._alpha, edge, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_CONSTANT)
-        alpha = outer + inside * (rgba[..., 3].astype(np.float32) - outer)
+        alpha = self._cut(np.asarray(outer + inside * (rgba[..., 3].astype(np.float32) - outer), np.float32), lookup)
         return np.asarray(rgba[..., :3], np.uint8), np.asarray(alpha * np.float32(1 / 255), np.float32), lookup
+
+    def _cut(self, alpha: Matte, lookup: Lookup) -> Matte:
+        """``alpha`` between ``lookup.first`` and ``lookup.last``."""
+        height, width = alpha.shape
+        rows = np.arange(height) / self._grid.cell
+        columns = np.arange(width, dtype=np.float32)
+        for end, sign in ((lookup.first, 1), (lookup.last, -1)):
+            if np.isfinite(end).all():
+                edge = np.interp(rows, np.arange(len(end)), end).astype(np.float32)
+                alpha = alpha * np.clip(sign * (columns[None] - edge[:, None]) + 0.5, 0, 1)
+        return np.asarray(alpha, np.float32)
+
+    def _columns(self, lacks: Matte) -> slice | None:
+        """The columns of the picture in which something lacks."""
+        some = np.flatnonzero((lacks > 0).any(0))
+        if not len(some):
+            return None
+        return slice(max(0, int(some[0]) - 1) * self._grid.cell, (int(some[-1]) + 1) * self._grid.cell + 1)
 
     def at_edge(self, rgba: Picture, lookup: Lookup) -> Picture:
         """Another picture, taken along with the outline alone."""
@@ -185,7 +269,9 @@ class _HeadMask:
         line = np.interp(columns, lower[:, 0], lower[:, 1])
         self.lobe = lobe = float(points[[58, 288], 1].mean())
         line = np.where((columns < lower[0, 0]) | (columns > lower[-1, 0]), np.maximum(line, lobe), line)
-        self._line = cv2.GaussianBlur(line.astype(np.float32)[None], (0, 0), 0.02 * self._face_width)[0]
+        beside = np.abs(columns - points[[234, 454], 0].mean()) > _EARS * self._face_width
+        smooth = cv2.GaussianBlur(line.astype(np.float32)[None], (0, 0), 0.02 * self._face_width)[0]
+        self._line: Matte = np.where(beside, -1e3, smooth).astype(np.float32)
         rows = np.arange(height, dtype=np.float32)[:, None]
         self._rows = rows
         soft = max(1.0, 0.012 * self._face_width)
@@ -198,7 +284,7 @@ class _HeadMask:
         import cv2
 
         height, width = alpha.shape
-        start = np.clip(self._line + 0.05 * self._face_width, 0, height - 1)
+        start: Matte = np.clip(np.asarray(self._line + 0.05 * self._face_width, np.float32), 0, height - 1)
         above = self._rows < start[None]
         y = np.broadcast_to(start[None].astype(np.float32), (3, width))
         x = np.ascontiguousarray(np.broadcast_to(np.arange(width, dtype=np.float32)[None], y.shape))
@@ -208,20 +294,37 @@ class _HeadMask:
         strip_rgb = cv2.blur(strip_rgb, (max(3, round(0.05 * self._face_width)) | 1, 1))
         columns = np.arange(width, dtype=np.float32)
         aside = np.abs(columns - self._neck_x) / self._face_width
-        neck = strip_alpha * np.clip((_NECK - aside) / 0.012, 0, 1)[None]
-        out = np.where(above[..., None], strip_rgb, rgb)
+        ends = np.clip((self._rows - self.lobe) / (0.1 * self._face_width) + 3, 0, 1)  # at the ears
+        neck = ends * strip_alpha * np.clip((_NECK - aside) / 0.012, 0, 1)[None]
+        strength, over = _CHIN_SHADE
+        shade = 1 - strength * np.clip((start[None] - self._rows) / (over * self._face_width), 0, 1)
+        out = np.where(above[..., None], strip_rgb * shade[..., None], rgb)
         return np.asarray(out, np.uint8), np.asarray(np.where(above, neck, alpha), np.float32)
 
 
-def _curtain(worn: WornWig) -> Picture:
+def _curtain(worn: WornWig, shape: HeadShape) -> Picture:
     """The wig's dark inner back, closed behind its own front."""
     out = worn.behind_rgba.copy()
     strength = out[..., 3].max(1)[:, None]
-    either = np.maximum(out[..., 3], worn.wig_rgba[..., 3])
+    aside = np.abs(np.arange(out.shape[1], dtype=np.float32) - shape.x) / np.float32(shape.face_width)
+    near = np.clip((_CURTAIN - aside) / 0.1, 0, 1)  # locks that fly far out have no back behind them
+    either = np.maximum(out[..., 3], np.asarray(worn.wig_rgba[..., 3] * near, np.uint8))
     from_left = np.maximum.accumulate(either, axis=1)
     from_right = np.maximum.accumulate(either[:, ::-1], axis=1)[:, ::-1]
     out[..., 3] = np.minimum(np.minimum(from_left, from_right), strength)
     return np.asarray(out, np.uint8)
+
+
+def _strands(dark_rgb: Picture, shape: HeadShape) -> Picture:
+    """Hair in the wig's colours for where the head's back shows and the wig's photo has nothing."""
+    import cv2
+
+    height, width = dark_rgb.shape[:2]
+    noise: Matte = np.random.default_rng(0).standard_normal((height, width)).astype(np.float32)
+    along = max(1.0, 0.1 * shape.face_width)
+    noise = np.asarray(cv2.GaussianBlur(noise, (0, 0), sigmaX=max(0.6, 0.006 * shape.face_width), sigmaY=along))
+    strands = 1 + noise * (_STRAND_CONTRAST / max(float(noise.std()), 1e-6))
+    return _bytes(dark_rgb * (_NAPE_LIGHT * strands)[..., None])
 
 
 def _shadow(wig_alpha: Matte, points: Points) -> Matte:
