@@ -10,7 +10,13 @@ from services.domain.errors import NotFound
 from services.settings import Settings
 
 # What an engine serves unless it is told otherwise: everything that clients can ask for.
-SERVED: Final = (EngineKind.VIDEO, EngineKind.WIG_PREVIEW, EngineKind.GARMENT_PREVIEW, EngineKind.PRODUCT)
+SERVED: Final = (
+    EngineKind.VIDEO,
+    EngineKind.WIG_PREVIEW,
+    EngineKind.GARMENT_PREVIEW,
+    EngineKind.IMAGE,
+    EngineKind.PRODUCT,
+)
 
 
 class Task(Protocol):

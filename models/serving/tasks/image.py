@@ -42,17 +42,16 @@ class ImageTask:
         from models.talking_head.film import MediaLimits
 
         storyboard = read_storyboard(ImageStoryboard, context)
-        swaps = [step.background for step in storyboard.steps if isinstance(step, BackgroundSwap)]
-        background = next((shot.key for shot in swaps if shot.key), None)
+        swaps = [step.background.key for step in storyboard.steps if isinstance(step, BackgroundSwap)]
 
         def make(fetched: Fetched, on_progress: Callable[[str, float], None]) -> Previews:
             image = fetched.model(storyboard.image, param="image")
-            plate = fetched.picture(background) if background else None
+            backgrounds = {key: fetched.picture(key) for key in swaps if key}
             context.check_canceled()
             inputs = ImageInputs(
                 storyboard=storyboard,
                 image=image,
-                background=plate,
+                backgrounds=backgrounds,
                 limits=MediaLimits(max_picture_pixels=self._settings.max_picture_pixels),
                 producer=self._settings.content_producer,
             )
