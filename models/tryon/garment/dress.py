@@ -84,7 +84,11 @@ def fit(asset: Asset, wearer: Wearer) -> Fitted:
         bib, legs = fit_overall(asset, figure, wearer.person)
         return Fitted(trunk=bib, legs=legs, scale=bib.scale)
     trunk = fit_trunk(asset, figure)
-    sleeves = tuple(fit_sleeve(trunk, figure, side, wearer.person) for side in Side) if asset.sleeved else ()
+    sleeves = (
+        tuple(fit_sleeve(trunk, figure, side, wearer.person, wearer.hands[side]) for side in Side)
+        if asset.sleeved
+        else ()
+    )
     return Fitted(trunk=trunk, sleeves=sleeves, scale=trunk.scale)
 
 

@@ -37,7 +37,7 @@ class WarpQuality:
         anisotropy: 95th percentile over the trunk of how much more a print is stretched one way than the other.
         strips_folded: The largest share of turned pixels of any sleeve or leg.
         covered: Share of the old clothes that is gone: under the garment, or filled.
-        bared: Area of the background that had to be made up, over the garment's own area.
+        bared: Share of the old clothes behind which the background had to be made up.
     """
 
     folded: float
@@ -129,7 +129,7 @@ def quality_of(dressed: Dressed) -> WarpQuality:
         anisotropy=anisotropy,
         strips_folded=max(strips, default=0.0),
         covered=covered,
-        bared=bared / max(float(dressed.garment.sum()), 1.0),
+        bared=bared / max(float(dressed.removal.old.sum()), 1.0),
     )
 
 

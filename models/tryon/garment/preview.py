@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +21,7 @@ from models.tryon.garment.dress import Dressed, dress
 from models.tryon.garment.gate import WarpQuality, quality_of, require_pose, require_quality
 from models.tryon.garment.wearer import Wearer, wearer_of
 from models.tryon.previews import Previews
+from models.tryon.refining import Refiner, seams_of
 from models.video.background import BackgroundComposer
 from models.video.label import KeepClear, VisibleLabel, face_mask
 from models.video.picture import PictureSource, read_picture
@@ -29,6 +30,7 @@ from services.domain.picture_storyboards import GarmentStoryboard
 from services.domain.product import ProductView
 from services.domain.video import Background, BackgroundKind
 
+_SEAM: Final = 0.015  # of the shoulder span: half the width of a seam
 _SHEET_HEIGHT_PX: Final = 900
 _SHEET_GAP_PX: Final = 16
 _JPEG: Final = {"quality": 90, "subsampling": 0}
@@ -45,6 +47,7 @@ class GarmentInputs:
         background: The picture that replaces the photo's background, if one does.
         producer: Who the files' metadata say made them.
         cache: Of analyses, so that the next garment on the same photo costs less.
+        refiner: Repaints edges, new skin and what came to light, where the storyboard asks for it.
     """
 
     storyboard: GarmentStoryboard
@@ -54,6 +57,7 @@ class GarmentInputs:
     limits: MediaLimits = field(default_factory=MediaLimits)
     producer: str = GENERATOR
     cache: AnalysisCache | None = None
+    refiner: Refiner | None = None
 
 
 def make_garment_preview(
@@ -88,6 +92,11 @@ def make_garment_preview(
     picture = dressed.canvas.picture()
     mask = (np.clip(dressed.canvas.changed, 0, 1) * 255).astype(np.uint8)
     mask[(dressed.canvas.changed > 0) & (mask == 0)] = 1
+    refined: Mapping[str, Any] = {}
+    if storyboard.refine and inputs.refiner is not None:
+        picture, mask, refined = _refined(
+            inputs.refiner, wearer, dressed, picture, mask, storyboard.seed, check_canceled
+        )
     picture, mask = _on_background(inputs, wearer, dressed, picture, mask)
     label = _label(inputs, wearer, picture)
     files, marks = _save(inputs, out_dir, wearer.rgb, picture, mask)
@@ -96,7 +105,7 @@ def make_garment_preview(
     return Previews(
         files=files,
         marks=marks,
-        facts=_facts(wearer, source, asset, quality, label),
+        facts={**_facts(wearer, source, asset, quality, label), **refined},
         usage={"pictures": 1.0},
     )
 
@@ -133,6 +142,35 @@ def _open(path: Path, name: str, limits: MediaLimits) -> PictureSource:
     if source is None:
         raise ContentRejected(f"{name} is no picture.", code="unreadable_media", param="model")
     return source
+
+
+def _refined(
+    refiner: Refiner,
+    wearer: Wearer,
+    dressed: Dressed,
+    picture: NDArray[np.uint8],
+    mask: NDArray[np.uint8],
+    seed: int,
+    check_canceled: Callable[[], None],
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8], Mapping[str, Any]]:
+    """The picture, the mask of what changed and facts after the generative pass over what no photo showed."""
+    removal = dressed.removal
+    invented = np.maximum.reduce([removal.background, removal.bare]) * (1 - dressed.garment)
+    width_px = max(1.0, _SEAM * wearer.figure.span)
+    seams, deep = seams_of(dressed.garment, np.asarray(invented, np.float32), width_px=width_px)
+    face = (wearer.face_skin > 0) & (dressed.canvas.changed == 0)
+    protected = deep | face
+    seams = np.where(protected, 0, seams).astype(np.float32)
+    product = np.where(dressed.garment[..., None] > 0.5, picture, 255).astype(np.uint8)
+    picture, facts = refiner(
+        picture,
+        seams=seams,
+        protected=protected,
+        product_rgb=product,
+        seed=seed,
+        check_canceled=check_canceled,
+    )
+    return picture, np.maximum(mask, np.where(seams > 0, 255, 0)).astype(np.uint8), facts
 
 
 def _on_background(

@@ -75,8 +75,16 @@ def reach_of(mask: Mask, points: Points, normals: Points, most: float) -> tuple[
     return steps[index].astype(np.float32), met
 
 
-def fit_sleeve(trunk: Trunk, figure: Figure, side: Side, person: Mask) -> Strip:
-    """One sleeve on its arm."""
+def fit_sleeve(trunk: Trunk, figure: Figure, side: Side, person: Mask, hand: Mask) -> Strip:
+    """One sleeve on its arm.
+
+    Args:
+        trunk: What it is sewn to.
+        figure: The body.
+        side: Whose arm.
+        person: Matte of the person.
+        hand: The bare hand of that side: a long sleeve ends where it begins.
+    """
     edges = trunk.edges
     if edges is None:
         raise ValueError("a trunk without edges has no sleeves")
@@ -92,7 +100,7 @@ def fit_sleeve(trunk: Trunk, figure: Figure, side: Side, person: Mask) -> Strip:
     starts = [_share_along(line, point) for point in trunk.seams[side]]
     ends = [start + length / usual for start, length in zip(starts, lengths, strict=True)]
     if _LONG[0] <= (ends[0] + ends[1]) / 2 <= _LONG[1]:
-        ends = [1.01, 1.01]
+        ends = [_hand_begins(hand, line)] * 2
     ends = [min(end, 1.15) for end in ends]
     contours = [
         _contour(person, arm, line, side, np.linspace(start, end, _ROWS), own_width, inwards=inwards)
@@ -105,6 +113,16 @@ def fit_sleeve(trunk: Trunk, figure: Figure, side: Side, person: Mask) -> Strip:
     picture = outer[:, None] * (1 - columns) + inner[:, None] * columns
     mesh = product[0][:, None] * (1 - columns) + product[1][:, None] * columns
     return _with_overlap(picture, mesh, trunk, figure, edges.armpits, side, min(ends))
+
+
+def _hand_begins(hand: Mask, line: Points) -> float:
+    """Where on the arm (0 shoulder, 1 wrist) the bare hand comes out; the wrist when it is not seen."""
+    height, width = hand.shape
+    for index in range(50, len(line)):
+        x, y = np.rint(line[index]).astype(int)
+        if 0 <= x < width and 0 <= y < height and hand[y, x] > 0.5:
+            return float(np.clip((index + 0.5) / 60, 0.93, 1.15))
+    return 1.01
 
 
 def _share_along(line: Points, point: Points) -> float:

@@ -31,6 +31,7 @@ class Removal:
         old: The clothes that the garment replaces.
         need: Those of them that it leaves uncovered.
         background: Where the background shows that they hid.
+        bare: Skin that was made up.
         neck: Neck, throat and shoulders: in front of the inside of a collar.
         arms, arm_colours: Arms that were covered and now are bare: alpha and colours of the whole picture.
     """
@@ -38,6 +39,7 @@ class Removal:
     old: Mask
     need: Mask
     background: Mask
+    bare: Mask
     neck: Mask
     arms: Mapping[Side, Mask]
     arm_colours: Mapping[Side, Colours]
@@ -82,7 +84,7 @@ def uncover(
     need = np.clip(fringe - keep, 0, 1) * (1 - covered)
     if need.max(initial=0) < 0.05:
         nothing = np.zeros(need.shape, np.float32)
-        return Removal(old=old, need=need, background=nothing, neck=neck, arms={}, arm_colours={})
+        return Removal(old=old, need=need, background=nothing, bare=nothing, neck=neck, arms={}, arm_colours={})
 
     picture = wearer.rgb.astype(np.float32)
     colour = infill.skin_colour(picture, wearer.face_skin * (1 - wearer.hair))
@@ -114,7 +116,7 @@ def uncover(
                 arms[side], arm_colours[side] = found
                 bare = np.maximum(bare, found[0])
     background = np.asarray(background * (1 - bare), np.float32)
-    return Removal(old=old, need=need, background=background, neck=neck, arms=arms, arm_colours=arm_colours)
+    return Removal(old=old, need=need, background=background, bare=bare, neck=neck, arms=arms, arm_colours=arm_colours)
 
 
 def _replaced(wearer: Wearer, category: GarmentCategory, *, sleeved: bool) -> Mask:
