@@ -150,8 +150,6 @@ def _behind_hanger(
     lab: NDArray[np.float32], labels: NDArray[np.int32], ground: NDArray[np.bool_], likely: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """The wall seen through a neck opening, which only a hanger's thin lines part from the wall round the garment."""
-    import cv2
-
     rows, columns = np.nonzero(likely)
     added = np.zeros(likely.shape, np.bool_)
     if not len(rows) or not ground.any():
@@ -161,21 +159,29 @@ def _behind_hanger(
     zone[
         : round(top + 0.3 * (bottom - top)), round(left + 0.2 * (right - left)) : round(right - 0.2 * (right - left))
     ] = True
-    line = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * _HANGER_PX + 1,) * 2)
-    rest = {int(index) for index in np.unique(labels[zone & ~ground])} - {0}
-    for _ in range(len(rest)):
-        near = cv2.dilate((ground | added).astype(np.uint8), line) > 0
-        reached = None
+    inside, everywhere = np.bincount(labels[zone], minlength=int(labels.max()) + 1), np.bincount(labels.ravel())
+    least = _MIN_OPENING * float(likely.sum())
+    known = {int(index) for index in np.unique(labels[ground])}
+    rest = [index for index in np.flatnonzero((inside == everywhere) & (everywhere >= least)) if index not in known]
+    found = True
+    while found:
+        found = False
+        wall = ground | added
+        near = _away_from(wall) <= _HANGER_PX
         for index in rest:
-            part = labels == index
-            if part[~zone].any() or part.sum() < _MIN_OPENING * likely.sum() or not (part & near).any():
+            part = (labels == index) & near
+            if added[labels == index].any() or not part.any():
                 continue
-            beside = (ground | added) & (cv2.dilate((part & near).astype(np.uint8), line) > 0)
-            if np.abs(np.median(lab[part & near], axis=0) - np.median(lab[beside], axis=0)).max() < _SAME_WALL:
-                reached = index
-                added |= part
+            beside = wall & (_away_from(part) <= _HANGER_PX)
+            if np.abs(np.median(lab[part], axis=0) - np.median(lab[beside], axis=0)).max() < _SAME_WALL:
+                added |= labels == index
+                found = True
                 break
-        if reached is None:
-            break
-        rest.discard(reached)
     return added
+
+
+def _away_from(mask: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """Pixels to the nearest one of ``mask``."""
+    import cv2
+
+    return np.asarray(cv2.distanceTransform((~mask).astype(np.uint8), cv2.DIST_L2, 5), np.float32)
