@@ -85,30 +85,32 @@ class Generator:
 
     def _exact_vae(self) -> AbstractContextManager[None]:
         vae = getattr(self.pipe, "vae", None)
-        return nullcontext() if vae is None else _Upcast(vae)
+        return nullcontext() if vae is None else _ExactDecoding(vae)
 
 
-class _Upcast(AbstractContextManager[None]):
-    """A network in float32 for as long as it lasts; what it is given and gives is cast on the way."""
+class _ExactDecoding(AbstractContextManager[None]):
+    """A VAE that decodes in float32 for as long as it lasts; what it encodes stays in its own precision."""
 
-    def __init__(self, network: Any) -> None:
-        self._network = network
+    def __init__(self, vae: Any) -> None:
+        self._vae = vae
 
     def __enter__(self) -> None:
         import torch
 
-        self._dtype = self._network.dtype
-        self._decode = self._network.decode
-        self._network.to(dtype=torch.float32)
+        vae, dtype, plain = self._vae, self._vae.dtype, self._vae.decode
+        self._plain = plain
 
         def decode(latents_BCHW: Any, *args: Any, **options: Any) -> Any:  # noqa: N803  shapes in names
-            return self._decode(latents_BCHW.float(), *args, **options)
+            vae.to(dtype=torch.float32)
+            try:
+                return plain(latents_BCHW.float(), *args, **options)
+            finally:
+                vae.to(dtype=dtype)
 
-        self._network.decode = decode
+        vae.decode = decode
 
     def __exit__(self, *_: object) -> None:
-        self._network.decode = self._decode
-        self._network.to(dtype=self._dtype)
+        self._vae.decode = self._plain
 
 
 @lru_cache(maxsize=1)  # one fills a GPU

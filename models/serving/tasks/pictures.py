@@ -12,6 +12,7 @@ from models import weights
 from models.serving.context import TaskContext, TaskResult
 from models.serving.signing import media_type_of, sign_outputs
 from services.domain.errors import ContentRejected, EngineFailed, SpokesmodelError, Unavailable
+from services.domain.model_choice import ModelSpecification
 from services.domain.picture_storyboards import PICTURE_STORYBOARD_VERSION, ModelShot
 from services.domain.wire import decode
 from services.ports.signer import Signer
@@ -115,20 +116,32 @@ class Fetched:
         self._types.append(media_type_of(path))
         return path
 
-    def model(self, shot: ModelShot, *, param: str = "model") -> Path:
+    def model(
+        self,
+        shot: ModelShot,
+        *,
+        param: str = "model",
+        generate: Callable[[ModelSpecification, Path], Path] | None = None,
+    ) -> Path:
         """The photo of whoever wears the product.
 
+        Args:
+            generate: Makes a picture to a specification at a path; None where no checkpoint is configured for that.
+
         Raises:
-            Unavailable: ``checkpoint_not_configured``: it would have to be generated.
+            Unavailable: ``checkpoint_not_configured``.
         """
-        if shot.key is None:
+        if shot.key is not None:
+            return self.picture(shot.key)
+        if generate is None or shot.specification is None:
             raise Unavailable(
                 "The catalogue has no such model, and no checkpoint that makes models is configured here.",
                 code="checkpoint_not_configured",
                 param=f"{param}.specification",
                 retryable=False,
             )
-        return self.picture(shot.key)
+        self._types.append("image/png")
+        return generate(shot.specification, self._context.folder / "model.png")
 
     def asset_folder(self, key: str, number: int) -> Path:
         """The folder of an asset that an earlier job took in and packed.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from models.serving.context import TaskContext, TaskResult
 from models.serving.signing import signer_of
+from models.serving.tasks.diffusion import model_maker
 from models.serving.tasks.pictures import Fetched, about, load_pictures, make_pictures, read_storyboard
 from services.domain.errors import ContentRejected, InvalidRequest
 from services.domain.picture_storyboards import ProductShot, WigStoryboard
@@ -46,7 +47,8 @@ class WigPreviewTask:
         background = storyboard.background.key
 
         def make(fetched: Fetched, on_progress: Callable[[str, float], None]) -> Previews:
-            model = fetched.model(storyboard.model)
+            generate = model_maker(seed=storyboard.seed, settings=self._settings, check_canceled=context.check_canceled)
+            model = fetched.model(storyboard.model, generate=generate)
             plate = fetched.picture(background) if background else None
             assets = [self._asset(shot, number, fetched) for number, shot in enumerate(storyboard.wig)]
             context.check_canceled()

@@ -1,0 +1,1 @@
+"""Diffusion: the real architectures with tiny random weights."""
