@@ -96,6 +96,22 @@ def test_avatar_is_made_shown_and_deleted(tenant):
     assert httpx.get(avatar["preview_url"]).status_code == 404
 
 
+def test_wig_is_registered_found_by_its_sku_and_deleted_with_its_job(tenant):
+    body = {"sku": "BOB 图", "photos": {"front": {"upload_id": tenant.upload()}}, "synthetic": True}
+    wig = tenant.call("POST", "/v1/wigs", 202, body)
+    assert tenant.call("GET", f"/v1/wigs/{wig['id']}", 200)["state"] == "processing"
+    assert [one["id"] for one in tenant.call("GET", "/v1/wigs?sku=BOB%20%E5%9B%BE", 200)["items"]] == [wig["id"]]
+    assert tenant.call("GET", "/v1/garments", 200)["items"] == []
+    order = {"model": {"model_id": "model_01M8MW0N000TTE1VHXNGC78ZKS"}, "wig": {"wig_id": wig["id"]}}
+    assert tenant.call("POST", "/v1/wig-previews", 422, order)["code"] == "product_not_ready"
+    tenant.call("DELETE", f"/v1/wigs/{wig['id']}", 204)
+    tenant.call("GET", f"/v1/wigs/{wig['id']}", 404)
+    assert tenant.call("GET", f"/v1/jobs/{wig['job_id']}", 200)["state"] == "canceled"
+    photo = {"upload_id": tenant.upload(), "synthetic": True}
+    tenant.call("POST", "/v1/garment-previews", 202, {"model": photo, "garment": photo})
+    assert len(tenant.call("GET", "/v1/models", 200)["items"]) == 10
+
+
 def test_job_is_made_once_listed_canceled_and_deleted(tenant):
     body = {"speech": SPEECH, "presenter": {"upload_id": tenant.upload(), "synthetic": True}}
     header = {"Idempotency-Key": "once"}

@@ -9,11 +9,11 @@ import pytest
 
 from services.bootstrap import Services, bootstrap
 from services.domain.allowance import Allowance
-from services.domain.batch import Batch, BatchRow, RowState
+from services.domain.batch import Batch, BatchKind, BatchRow, RowState
 from services.domain.consent import Consent, Likeness
-from services.domain.engine import EngineKind
 from services.domain.ids import new_id
 from services.domain.object_key import ObjectKey, Retention
+from services.domain.product import Product, ProductKind, ProductPhoto
 from services.ports.catalogue import Avatar
 from services.ports.idempotency import Reservation, StoredAnswer
 from services.ports.uploads import Upload
@@ -44,7 +44,7 @@ def fill(services: Services) -> str:
     parts = {"tenants": services.tenants, "audit": services.audit, "clock": services.clock}
     tenant_id = create_tenant("Acme", **parts).id
     issue_key(tenant_id, **parts)
-    owners = {kind: new_id(kind) for kind in ("upload", "avatar", "consent", "batch", "job")}
+    owners = {kind: new_id(kind) for kind in ("upload", "avatar", "wig", "garment", "consent", "batch", "job")}
 
     def store(retention: Retention, owner_id: str) -> str:
         key = ObjectKey(retention=retention, tenant_id=tenant_id, owner_id=owner_id, attempt=0, name="file")
@@ -73,6 +73,19 @@ def fill(services: Services) -> str:
             created_at=now,
         )
     )
+    for kind in ProductKind:
+        services.products.add(
+            Product(
+                id=owners[kind],
+                tenant_id=tenant_id,
+                kind=kind,
+                sku="A-1",
+                name="",
+                photos=(ProductPhoto(key=store(Retention.CATALOGUE, owners[kind])),),
+                job_id=owners["job"],
+                created_at=now,
+            )
+        )
     services.consents.add(
         Consent(
             id=owners["consent"],
@@ -89,7 +102,7 @@ def fill(services: Services) -> str:
         Batch(
             id=owners["batch"],
             tenant_id=tenant_id,
-            kind=EngineKind.VIDEO,
+            kind=BatchKind.VIDEO,
             file_key=store(Retention.WORK, owners["batch"]),
             media_type="text/csv",
             created_at=now,

@@ -13,18 +13,20 @@ import pytest
 from services.adapters.local.engine import SqliteEngine
 from services.bootstrap import Services, bootstrap
 from services.domain.allowance import Allowance
-from services.domain.batch import Batch, BatchRow, RowState
+from services.domain.batch import Batch, BatchKind, BatchRow, RowState
 from services.domain.consent import Likeness
-from services.domain.engine import AnswerState, EngineAnswer, EngineKind, Output
+from services.domain.engine import AnswerState, EngineAnswer, Output
 from services.domain.errors import Forbidden, NotFound, Unavailable
 from services.domain.ids import new_id
 from services.domain.job import JobState
 from services.domain.object_key import ObjectKey, Retention
+from services.domain.product import PhotoSource, ProductKind, ProductRequest, ProductState
 from services.domain.video import Presenter, SpokenText, VideoRequest, VoiceSettings
 from services.ports.idempotency import Reservation, StoredAnswer
 from services.ports.uploads import Upload
 from services.ports.webhooks import Delivery
 from services.settings import Settings
+from services.usecases.accept_job import JobOrder
 from services.usecases.authenticate import authenticate
 from services.usecases.check_consent import LikenessClaim
 from services.usecases.complete_attempt import complete_attempt
@@ -36,6 +38,7 @@ from services.usecases.prepare_storyboard import prepare_storyboard
 from services.usecases.record_act import OPERATOR
 from services.usecases.register_avatar import register_avatar
 from services.usecases.register_consent import register_consent
+from services.usecases.register_product import job_id_of, register_product
 from services.usecases.submit_video import submit_video
 from tests.fakes.catalogue import FakeVoiceCatalogue
 from tests.fakes.clock import FakeClock
@@ -110,6 +113,29 @@ class Tenancy:
             clock=ours.clock,
             settings=ours.settings,
         ).id
+
+    def wig(self, consent_id: str) -> str:
+        """A wig that is kept, with a file in the catalogue; its job is done."""
+        ours = self.ours
+        product_id = new_id("wig")
+        request = ProductRequest(
+            product_id=product_id,
+            kind=ProductKind.WIG,
+            sku=self.mark,
+            name=self.mark,
+            photos=(PhotoSource(upload_id=self.upload()),),
+            consent_id=consent_id,
+        )
+        order = JobOrder(job_id=job_id_of(product_id), tenant_id=self.id, actor=self.key.key.id)
+        product, job = register_product(request, order, sources=ours)
+        key = ObjectKey(
+            retention=Retention.CATALOGUE, tenant_id=self.id, owner_id=product_id, attempt=0, name="cutout_0.png"
+        )
+        ours.objects.put(key, self.mark.encode(), media_type="image/png")
+        ours.products.settle(replace(product, state=ProductState.READY))
+        self.start(job.id)
+        self.finish(job.id)
+        return product_id
 
     def submit(self, presenter: Presenter) -> str:
         ours = self.ours
@@ -206,6 +232,7 @@ class Tenancy:
         made.consent = self.consent("Ann " + self.mark)
         made.avatar = self.avatar(consent_id=made.consent)
         made.drawn = self.avatar(synthetic=True)
+        made.wig = self.wig(made.consent)
         made.done = self.submit(Presenter(avatar_id=made.avatar))
         self.start(made.done)
         self.finish(made.done)
@@ -224,7 +251,7 @@ class Tenancy:
             Batch(
                 id=made.batch,
                 tenant_id=self.id,
-                kind=EngineKind.VIDEO,
+                kind=BatchKind.VIDEO,
                 file_key=str(file_key),
                 media_type="text/csv",
                 created_at=now,
@@ -265,7 +292,17 @@ def test_mark_is_everywhere_before(services):
     """The search would find it: in every database that can hold something of a tenant."""
     Tenancy(services, "A").fill()
     found = places(services.settings.state_dir, MARK)
-    for name in ("jobs", "uploads", "avatars", "tenants", "idempotency", "deliveries", "consents", "batches"):
+    for name in (
+        "jobs",
+        "uploads",
+        "avatars",
+        "products",
+        "tenants",
+        "idempotency",
+        "deliveries",
+        "consents",
+        "batches",
+    ):
         assert any(place.startswith(f"{name}.sqlite") for place in found), name
     assert any(place.startswith("objects/result/") for place in found)
 
@@ -361,7 +398,7 @@ def test_interrupted_deletion_goes_on_where_it_is_called_again(tmp_path, what):
             with pytest.raises(NotFound):
                 services.tenants.get(tenancy.id)
         else:
-            for thing in (made.avatar, made.done, made.running, made.waiting):
+            for thing in (made.avatar, made.wig, made.done, made.running, made.waiting):
                 assert places(state / "objects" / "catalogue", thing) == set()
                 assert places(state / "objects" / "result", thing) == set()
             assert services.consents.list(tenancy.id).items == ()
@@ -389,12 +426,14 @@ def test_deleted_subject_takes_along_what_shows_it_and_nothing_else(services):
     kept = tenancy.consent("Bob")
     kept_avatar = tenancy.avatar(consent_id=kept)
     deleted = delete_subject("Ann " + tenancy.mark, tenant_id=tenancy.id, actor="key_1", stores=services)
-    # Three uploads: evidence, the avatar's picture, the picture of the running job.
-    assert deleted == DeletedSubject(num_consents=1, num_avatars=1, num_products=0, num_uploads=3, num_jobs=3)
+    # Four uploads: evidence, the avatar's picture, the wig's photo, the picture of the running job.
+    assert deleted == DeletedSubject(num_consents=1, num_avatars=1, num_products=1, num_uploads=4, num_jobs=4)
     for job_id in (made.done, made.running, made.waiting):
         with pytest.raises(NotFound):
             services.jobs.get(job_id)
         assert list(services.deliveries.list(job_id)) == []
+    with pytest.raises(NotFound):
+        services.products.get(tenancy.id, made.wig)
     with pytest.raises(NotFound):
         services.avatars.get(tenancy.id, made.avatar)
     with pytest.raises(NotFound):
