@@ -49,6 +49,7 @@ class BareSitter:
         plate_rgb: What is behind the person, uint8.
         person_rgb: The person without hair, uint8; the picture's own pixels wherever there was no hair.
         person_alpha: float32; where the person without hair is.
+        skin_rgb: uint8; what skin looks like at each place, also where none is.
         hair_alpha: float32; the hair that was taken away.
         removed: float32; 1 where ``plate_rgb`` and ``person_rgb`` replace the picture, with soft ends in known ground.
     """
@@ -58,6 +59,7 @@ class BareSitter:
     plate_rgb: Picture
     person_rgb: Picture
     person_alpha: Matte
+    skin_rgb: Picture
     hair_alpha: Matte
     removed: Matte
 
@@ -113,6 +115,7 @@ def take_hair_away(picture_rgb: Picture, points: Points, person_matte: Matte, ha
         plate_rgb=_bytes(plate),
         person_rgb=_bytes(person),
         person_alpha=person_alpha,
+        skin_rgb=_bytes(skin),
         hair_alpha=hair_alpha,
         removed=_soft(near_hair, halo, outward=True),
     )

@@ -17,8 +17,12 @@ Picture = NDArray[np.uint8]
 Matte = NDArray[np.float32]
 Points = NDArray[np.float32]
 
-_NUM_DIRECTIONS: Final = 121  # in which the wig's outline is looked for
 _SPAN: Final = 2.0  # radians to each side of straight up
+_DIRECTIONS: Final = np.linspace(-_SPAN, _SPAN, 121)  # in which the wig's outline is looked for
+_NUM_STEPS: Final = 160  # along each
+_REACH: Final = 2.2  # face widths
+_TEMPLES: Final = 1.35  # radians: below, what is beside a face is hair in the dark
+_WIDEST: Final = 0.85  # face widths from the eyes' middle up to which an opening shows a head
 _NAPE_SHADE: Final = 0.35  # of the hair's own colour: what hangs behind the neck gets little light
 _INSET: Final = 0.02  # face widths by which the bald head stays inside the wig
 
@@ -47,6 +51,12 @@ class WornWig:
     person_alpha: Matte
     shadow: Matte
     removed: Matte
+
+    @property
+    def parts(self) -> tuple[Matte, Matte, Matte, Matte]:
+        """Changed region, person, wig and its back, each float32 (h, w), 0 to 1."""
+        wig, behind = (np.divide(layer[..., 3], 255, dtype=np.float32) for layer in (self.wig_rgba, self.behind_rgba))
+        return self.removed, self.person_alpha, wig, behind
 
     def overlay(self) -> Overlay:
         """Everything that lies over the picture."""
@@ -89,12 +99,14 @@ def wear(
         placement = fit_wig(wig_points, sitter.points, width, height)
     worn = lit(placement.worn(wig_rgba), sitter.points, face_light(sitter.picture_rgb, sitter.points), wig_light)
     alpha = np.divide(worn[..., 3], 255, dtype=np.float32)
-    cut = _skull_cut(alpha, sitter.points, sitter.face_width)
+    outline = _Outline.of(alpha, sitter.points, sitter.face_width)
+    cut = outline.beyond()
+    sitter, filled = _with_temples(sitter, outline.opening())
     person_alpha = np.asarray(sitter.person_alpha * (1 - cut), np.float32)
     shadow = contact_shadow(alpha, sitter.points) * person_alpha
     # Beyond the wig's reach a shadow is a change that nobody sees: those pixels stay the picture's own.
     shadow = np.asarray(np.clip(shadow - 0.012, 0, 1), np.float32)
-    removed = np.maximum(sitter.removed, np.where(sitter.person_alpha > 0.02, cut, 0))
+    removed = np.maximum.reduce([sitter.removed, np.where(sitter.person_alpha > 0.02, cut, 0), filled])
     return WornWig(
         sitter=sitter,
         placement=placement,
@@ -106,40 +118,85 @@ def wear(
     )
 
 
-def _skull_cut(wig_alpha: Matte, points: Points, face_width: float) -> Matte:
-    """1 above the eyes where the head would stand out of the wig, as a skull that is larger than the wig's own does."""
-    import cv2
+@dataclass(frozen=True, slots=True)
+class _Outline:
+    """Where a wig begins and ends, direction by direction from between the eyes, and each pixel's place by that."""
 
-    centre = points[[168, 9], :2].mean(0)
-    across = points[454, :2] - points[234, :2]
-    roll = np.arctan2(across[1], across[0])
-    reach = 2.2 * face_width
-    num_steps = 160
-    # Rows are directions from the head's middle, 0 straight up, positive to the picture's right.
-    angles = np.linspace(-_SPAN, _SPAN, _NUM_DIRECTIONS)
-    radii = np.linspace(0, reach, num_steps)
-    across, up = np.sin(angles)[:, None] * radii, -np.cos(angles)[:, None] * radii
-    cos, sin = np.cos(roll), np.sin(roll)
-    x, y = centre[0] + across * cos - up * sin, centre[1] + across * sin + up * cos
-    seen = cv2.remap(wig_alpha, x.astype(np.float32), y.astype(np.float32), cv2.INTER_LINEAR)
-    solid = seen > 0.6
-    has = solid.sum(1) > 0.08 * face_width / (reach / num_steps)
-    outer = np.where(has, radii[num_steps - 1 - solid[:, ::-1].argmax(1)] - _INSET * face_width, reach)
-    outer = np.convolve(np.pad(outer, 2, mode="edge"), np.ones(5) / 5, mode="valid")
-    height, width = wig_alpha.shape
-    dx, dy = np.meshgrid(
-        np.arange(width, dtype=np.float32) - centre[0], np.arange(height, dtype=np.float32) - centre[1]
+    inner: Matte  # radius of each direction, pixels
+    outer: Matte
+    reach: float
+    radius: Matte  # of each pixel
+    angle: Matte  # of each pixel, 0 straight up, positive to the picture's right
+    below: Matte  # of each pixel, how far below the eyes, in the head's own direction
+    face_width: float
+
+    @classmethod
+    def of(cls, wig_alpha: Matte, points: Points, face_width: float) -> _Outline:
+        import cv2
+
+        centre = points[[168, 9], :2].mean(0)
+        across = points[454, :2] - points[234, :2]
+        cos, sin = across / max(float(np.linalg.norm(across)), 1e-6)
+        reach = _REACH * face_width
+        radii = np.linspace(0, reach, _NUM_STEPS)
+        right, up = np.sin(_DIRECTIONS)[:, None] * radii, -np.cos(_DIRECTIONS)[:, None] * radii
+        x, y = centre[0] + right * cos - up * sin, centre[1] + right * sin + up * cos
+        seen = cv2.remap(wig_alpha, x.astype(np.float32), y.astype(np.float32), cv2.INTER_LINEAR)
+        solid = seen > 0.6
+        has = solid.sum(1) > 0.08 * face_width / (reach / _NUM_STEPS)
+        outer = np.where(has, radii[_NUM_STEPS - 1 - solid[:, ::-1].argmax(1)] - _INSET * face_width, reach)
+        inner = np.where(solid.any(1), radii[solid.argmax(1)] + _INSET * face_width, 0)
+        height, width = wig_alpha.shape
+        dx, dy = np.meshgrid(
+            np.arange(width, dtype=np.float32) - centre[0], np.arange(height, dtype=np.float32) - centre[1]
+        )
+        to_right, down = dx * cos + dy * sin, dy * cos - dx * sin
+        return cls(
+            inner=_smooth(inner),
+            outer=_smooth(outer),
+            reach=reach,
+            radius=np.hypot(dx, dy).astype(np.float32),
+            angle=np.arctan2(to_right, -down).astype(np.float32),
+            below=down.astype(np.float32),
+            face_width=face_width,
+        )
+
+    def beyond(self) -> Matte:
+        """1 where the head would stand out of the wig, as a skull larger than the wig's own does, or an ear."""
+        limit = np.interp(self.angle, _DIRECTIONS, self.outer, left=self.reach, right=self.reach)
+        soft = max(1.0, 0.012 * self.face_width)
+        over = np.clip((self.radius - limit) / soft + 0.5, 0, 1)
+        # Down to the ears' lower end: they are hidden by a wig that lies over them, and stay where it ends above them.
+        fade = np.clip((_SPAN - np.abs(self.angle)) / 0.2, 0, 1)
+        fade *= np.clip((0.45 * self.face_width - self.below) / (0.08 * self.face_width), 0, 1)
+        return np.asarray(over * fade, np.float32)
+
+    def opening(self) -> Matte:
+        """1 in the wig's opening above the eyes and a little below its edge: forehead and temples show there."""
+        limit = np.interp(self.angle, _DIRECTIONS, self.inner, left=0, right=0) + 0.02 * self.face_width
+        limit = np.minimum(limit, _WIDEST * self.face_width)
+        soft = max(1.0, 0.02 * self.face_width)
+        inside = np.clip((limit - self.radius) / soft + 0.5, 0, 1)
+        return np.asarray(inside * np.clip((_TEMPLES - np.abs(self.angle)) / 0.25, 0, 1), np.float32)
+
+
+def _smooth(values: NDArray[np.floating]) -> Matte:
+    return np.convolve(np.pad(values, 2, mode="edge"), np.ones(5) / 5, mode="valid").astype(np.float32)
+
+
+def _with_temples(sitter: BareSitter, opening: Matte) -> tuple[BareSitter, Matte]:
+    """The sitter with skin up to the edge of a wig whose opening is wider than the head, and where that was put."""
+    gap = np.clip(opening - sitter.person_alpha, 0, 1)
+    if float(gap.max(initial=0.0)) < 0.05:
+        return sitter, np.zeros_like(opening)
+    there = np.where(sitter.person_alpha < 0.98, opening, 0)[..., None]
+    person = sitter.person_rgb + there * (sitter.skin_rgb.astype(np.float32) - sitter.person_rgb)
+    extended = replace(
+        sitter,
+        person_rgb=np.clip(np.rint(person), 0, 255).astype(np.uint8),
+        person_alpha=np.maximum(sitter.person_alpha, opening),
     )
-    right, down = dx * cos + dy * sin, dy * cos - dx * sin
-    angle = np.arctan2(right, -down)
-    limit = np.interp(angle.ravel(), angles, outer, left=reach, right=reach).reshape(angle.shape)
-    soft = max(1.0, 0.012 * face_width)
-    over = np.clip((np.hypot(dx, dy) - limit) / soft + 0.5, 0, 1)
-    # Down to the ears' lower end: they are hidden by a wig that lies over them, and stay where it ends above them.
-    fade = np.clip((_SPAN - np.abs(angle)) / 0.2, 0, 1) * np.clip(
-        (0.45 * face_width - down) / (0.08 * face_width), 0, 1
-    )
-    return np.asarray(over * fade, np.float32)
+    return extended, np.asarray(np.where(gap > 0.02, opening, 0), np.float32)
 
 
 def _behind(wig_rgba: Picture, points: Points) -> Picture:
@@ -160,7 +217,8 @@ def _behind(wig_rgba: Picture, points: Points) -> Picture:
     between = both[:, None] & (columns >= left[:, None] - 2) & (columns <= right[:, None] + 2)
     rows = np.arange(height)
     ends = int(np.flatnonzero(both).max()) if both.any() else 0
-    fade = np.clip((ends - rows) / max(0.25 * face_height, 1), 0, 1) * (rows > top[1])
+    fade = np.clip((ends - rows) / max(0.25 * face_height, 1), 0, 1)
+    fade = fade * np.clip((rows - top[1]) / max(0.35 * face_height, 1), 0, 1)
     out = np.zeros_like(wig_rgba)
     if not between.any():
         return out
