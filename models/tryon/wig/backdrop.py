@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from models.tryon.wig.worn import WornWig
 from models.video.picture import PictureSource, read_picture
 from services.domain.errors import ContentRejected
 from services.domain.storyboard import BackgroundShot
@@ -42,8 +41,11 @@ class Backdrop:
                 raise ContentRejected("The background is no picture.", code="unsupported_media", param="background")
         self._subject = find_subject(source.rgb, source.alpha)
 
-    def behind(self, picture_rgb: Picture, worn: WornWig, fitting: Fitting) -> Picture:
+    def behind(self, picture_rgb: Picture, parts: tuple[Matte, Matte, Matte, Matte], fitting: Fitting) -> Picture:
         """``picture_rgb``, the portrait with the wig, on the background.
+
+        Args:
+            parts: ``WornWig.parts``, of the size at which the wig was worked on.
 
         Raises:
             InvalidRequest: ``background_missing``, ``malformed_color``.
@@ -56,7 +58,7 @@ class Backdrop:
         left, top, right, bottom = fitting.window
         size = (right - left, bottom - top)
         removed, person, wig, behind = (
-            np.clip(cv2.resize(part, size, interpolation=cv2.INTER_LINEAR), 0, 1) for part in _parts(worn)
+            np.clip(cv2.resize(part, size, interpolation=cv2.INTER_LINEAR), 0, 1) for part in parts
         )
         matte = self._subject.matte.copy()
         window = (slice(top, bottom), slice(left, right))
@@ -65,9 +67,3 @@ class Backdrop:
         matte[window] = 1 - (1 - sitter) * (1 - behind) * (1 - wig)
         subject = replace(self._subject, matte=matte)
         return swapped(Layers(rgb=picture_rgb), subject, self._shot, self._picture).rgb
-
-
-def _parts(worn: WornWig) -> tuple[Matte, Matte, Matte, Matte]:
-    """Changed region, person, wig and its back, each (h, w) from 0 to 1."""
-    wig, behind = (np.divide(layer[..., 3], 255, dtype=np.float32) for layer in (worn.wig_rgba, worn.behind_rgba))
-    return worn.removed, worn.person_alpha, wig, behind

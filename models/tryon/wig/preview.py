@@ -23,6 +23,8 @@ from models.tryon.wig.light import face_light, lit
 from models.tryon.wig.own_hair import BareSitter, take_hair_away
 from models.tryon.wig.removable import require_removable
 from models.tryon.wig.seeing import SeenHead, head_window, see_head
+from models.tryon.wig.turntable import CONVINCING_YAW_DEG, TurnedView, Turntable
+from models.tryon.wig.turntable_film import for_film, write_turntable
 from models.tryon.wig.worn import WornWig, wear
 from models.video.picture import PictureSource, read_picture
 from services.domain.errors import ContentRejected
@@ -37,6 +39,9 @@ _WORKING_PX: Final = 1024  # long side of the window in which layers are made; p
 _KEPT_SITTERS: Final = 4  # portraits whose hair stays taken away between jobs
 _SHEET_PX: Final = 720  # height of a cell
 _SOURCE_TYPE: Final = SourceType.COMPOSITE
+_FAR_TURN: Final = (
+    f"A view is turned by more than {CONVINCING_YAW_DEG:g} degrees: it shows much that is on no photo and is invented."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +94,8 @@ def make_wig_previews(
 ) -> Previews:
     """The pictures of the storyboard in ``out_dir``.
 
-    Roles: ``front``, ``front_mask`` (white where the picture was changed), ``colour_<name>``, ``sheet``.
+    Roles: ``front``, ``front_mask`` (white where the picture was changed), ``colour_<name>``, ``view_<yaw>`` (see
+    ``view_role``; the yaw 0 is ``front``), ``turntable`` (a looping mp4 of the head's window), ``sheet``.
 
     Raises:
         ContentRejected: The portrait cannot be used: ``face_not_found``, ``face_index``, ``face_too_small``,
@@ -112,7 +118,7 @@ def make_wig_previews(
     views: dict[str, Picture] = {}
     for index, colour in enumerate(colours):
         check_canceled()
-        on_progress("colours", 0.5 + 0.4 * index / len(colours))
+        on_progress("colours", 0.5 + 0.15 * index / len(colours))
         dyed = lit(
             worn.placement.worn(recoloured(asset.picture_rgba, colour)),
             fitting.sitter.points,
@@ -122,6 +128,21 @@ def make_wig_previews(
         role = f"colour_{colour.name}"
         views[role] = gallery.shown(worn.with_wig(dyed))
         gallery.save(role, views[role])
+    yaws = sorted({yaw for yaw in storyboard.yaw_deg if yaw})
+    table = Turntable(worn) if yaws else None
+    for index, yaw in enumerate(yaws):
+        check_canceled()
+        on_progress("views", 0.65 + 0.15 * index / len(yaws))
+        assert table is not None
+        views[view_role(yaw)] = gallery.turned(table.view(yaw))
+        gallery.save(view_role(yaw), views[view_role(yaw)])
+    if storyboard.turntable:
+
+        def turning(fraction: float) -> None:
+            check_canceled()
+            on_progress("turntable", 0.8 + 0.15 * fraction)
+
+        gallery.save_turntable(worn, turning)
     check_canceled()
     on_progress("sheet", 0.95)
     gallery.save_sheet([fitting.source.rgb, front, *views.values()])
@@ -129,9 +150,14 @@ def make_wig_previews(
     return Previews(
         files=gallery.files,
         facts=_facts(storyboard, fitting, asset, gallery),
-        usage={"pictures": float(1 + len(views))},
+        usage={"pictures": float(1 + len(views)), **({"turntables": 1.0} if storyboard.turntable else {})},
         marks=gallery.marks,
     )
+
+
+def view_role(yaw_deg: float) -> str:
+    """``view_m30`` for -30 degrees, ``view_p12_5`` for 12.5."""
+    return f"view_{'m' if yaw_deg < 0 else 'p'}{abs(yaw_deg):g}".replace(".", "_")
 
 
 def front_of(assets: Sequence[WigAsset]) -> WigAsset:
@@ -206,10 +232,17 @@ class _Gallery:
 
     def shown(self, worn: WornWig) -> Picture:
         """The whole portrait with the wig on its background, before any label."""
+        return self._laid(self.overlay(worn), worn.parts)
+
+    def turned(self, view: TurnedView) -> Picture:
+        """The same for a turned head."""
+        left, top, right, bottom = self._fitting.window
+        return self._laid(view.overlay.resized(right - left, bottom - top), view.parts)
+
+    def _laid(self, overlay: Overlay, parts: tuple[Matte, Matte, Matte, Matte]) -> Picture:
         left, top, _, _ = self._fitting.window
-        overlay = self.overlay(worn)
         picture = composite(self._fitting.source.rgb, overlay, left=left, top=top)
-        return picture if self._backdrop is None else self._backdrop.behind(picture, worn, self._fitting)
+        return picture if self._backdrop is None else self._backdrop.behind(picture, parts, self._fitting)
 
     def save(self, role: str, picture: Picture) -> None:
         labelled = picture
@@ -226,6 +259,26 @@ class _Gallery:
         strength = np.ceil(overlay.alpha * overlay.changed() * 255).astype(np.uint8)
         mask[top:bottom, left:right] = strength
         self._write(role, mask, ".png")
+
+    def save_turntable(self, worn: WornWig, on_progress: Callable[[float], None]) -> None:
+        """The looping film of the head's window."""
+        from models.provenance.boxes import append_xmp
+
+        fitting, small = for_film(self._fitting, worn)
+        film = _Gallery(self._inputs, fitting, self._out_dir)
+
+        def shown(view: TurnedView) -> Picture:
+            picture = film.turned(view)
+            if film._label is not None:
+                film._label.draw_on_picture(picture)
+            return picture
+
+        role = "turntable"
+        self.marks[role] = self._marks(role)
+        self.files[role] = self._out_dir / f"{role}.mp4"
+        tags = self.marks[role].container_tags()
+        write_turntable(self.files[role], small, shown, metadata=tags, on_progress=on_progress)
+        append_xmp(self.files[role], self.marks[role].xmp())
 
     def save_sheet(self, pictures: Sequence[Picture]) -> None:
         """Before, after and variants, side by side, up to four a row."""
@@ -255,12 +308,13 @@ class _Gallery:
 
         from models.provenance.pictures import save_picture
 
-        job_id = self._inputs.storyboard.job_id
-        self.marks[role] = Marks(
-            source_type=_SOURCE_TYPE, producer=self._inputs.producer, content_id=f"{job_id}.{role}"
-        )
+        self.marks[role] = self._marks(role)
         self.files[role] = self._out_dir / f"{role}{ending}"
         save_picture(Image.fromarray(pixels), self.files[role], self.marks[role], **options)
+
+    def _marks(self, role: str) -> Marks:
+        content_id = f"{self._inputs.storyboard.job_id}.{role}"
+        return Marks(source_type=_SOURCE_TYPE, producer=self._inputs.producer, content_id=content_id)
 
     def _made_label(self) -> Any:
         from models.video.label import KeepClear, VisibleLabel, face_mask
@@ -269,7 +323,8 @@ class _Gallery:
         if not disclosure.visible_label:
             return None
         size = self._fitting.source.size
-        outline = self._fitting.seen.points[list(FACE_OVAL), :2]
+        left, top, _, _ = self._fitting.window
+        outline = (self._fitting.sitter.points[list(FACE_OVAL), :2] + 0.5) / self._fitting.scale - 0.5 + (left, top)
         return VisibleLabel(
             size, None, corner=disclosure.corner, keep_clear=KeepClear(faces=face_mask(size, [outline]))
         )
@@ -278,6 +333,8 @@ class _Gallery:
 def _facts(storyboard: WigStoryboard, fitting: Fitting, asset: WigAsset, gallery: _Gallery) -> Mapping[str, Any]:
     width, height = fitting.source.size
     warnings = [*fitting.source.notes, *(reason.detail for reason in asset.quality)]
+    if max((abs(yaw) for yaw in storyboard.yaw_deg), default=0) > CONVINCING_YAW_DEG:
+        warnings.append(_FAR_TURN)
     return {
         "width_px": width,
         "height_px": height,
@@ -285,6 +342,7 @@ def _facts(storyboard: WigStoryboard, fitting: Fitting, asset: WigAsset, gallery
         "face": fitting.seen.face_index,
         "hair_confidence": round(fitting.seen.confidence, 3),
         "colours": list(storyboard.colours),
+        "yaw_deg": sorted({0.0, *storyboard.yaw_deg}),
         "warnings": warnings,
         "visible_label": gallery.label_corner is not None,
         "label_corner": gallery.label_corner,

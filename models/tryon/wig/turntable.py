@@ -35,7 +35,11 @@ _NAPE_LIGHT: Final = 1.7  # against the dark inner back
 _STRAND_CONTRAST: Final = 0.12
 _EARS: Final = 0.66  # nothing of a head without hair is further to a side, in face widths
 _CHIN_SHADE: Final = (0.45, 0.3)  # how much darker a neck gets behind the jaw, and over how many face widths
-_NECK: Final = 0.36  # half of it, in face widths
+_BEARD: Final = 0.4  # face widths that one may hang below the jaw
+_BEARD_CONTRAST: Final = 55.0  # between its colour and the skin's, CIELAB as OpenCV scales it
+_CHIN_PLACES: Final = (199, 200, 175, 208, 428)
+_SKIN_PLACES: Final = (50, 280, 101, 330, 151)
+_NECK: Final = 0.42  # half of it, in face widths
 _HEAD_STRETCH: Final = 0.3
 _HEAD_BLUR: Final = 0.1
 _HAIR_STRETCH: Final = 0.5
@@ -63,7 +67,7 @@ class Turntable:
         self._worn = worn
         self.shape = HeadShape.of(sitter.points)
         self._grid = Grid.for_face(self.shape.face_width, width, height)
-        head = _HeadMask(sitter.points, width, height)
+        head = _HeadMask(sitter.points, sitter.picture_rgb)
         self._head_alpha = np.asarray(worn.person_alpha * head.soft, np.float32)
         heights = head_heights(self._grid, self.shape, sitter.points, self._head_alpha)
         wig_alpha = np.divide(worn.wig_rgba[..., 3], 255, dtype=np.float32)
@@ -254,9 +258,10 @@ class _Layer:
 class _HeadMask:
     """Which part of the person turns: the head down to the jaw, with the ears; and what is below it."""
 
-    def __init__(self, points: Points, width: int, height: int) -> None:
+    def __init__(self, points: Points, picture_rgb: Picture) -> None:
         import cv2
 
+        height, width = picture_rgb.shape[:2]
         oval = points[list(FACE_OVAL), :2]
         centre = oval.mean(0)
         self._face_width = float(np.linalg.norm(points[454, :2] - points[234, :2]))
@@ -269,6 +274,7 @@ class _HeadMask:
         line = np.interp(columns, lower[:, 0], lower[:, 1])
         self.lobe = lobe = float(points[[58, 288], 1].mean())
         line = np.where((columns < lower[0, 0]) | (columns > lower[-1, 0]), np.maximum(line, lobe), line)
+        line = line + _beard(picture_rgb, points, line, self._face_width)
         beside = np.abs(columns - points[[234, 454], 0].mean()) > _EARS * self._face_width
         smooth = cv2.GaussianBlur(line.astype(np.float32)[None], (0, 0), 0.02 * self._face_width)[0]
         self._line: Matte = np.where(beside, -1e3, smooth).astype(np.float32)
@@ -300,6 +306,37 @@ class _HeadMask:
         shade = 1 - strength * np.clip((start[None] - self._rows) / (over * self._face_width), 0, 1)
         out = np.where(above[..., None], strip_rgb * shade[..., None], rgb)
         return np.asarray(out, np.uint8), np.asarray(np.where(above, neck, alpha), np.float32)
+
+
+def _beard(picture_rgb: Picture, points: Points, line: NDArray[np.floating], face_width: float) -> NDArray[np.floating]:
+    """How far a beard hangs below the jaw's ``line`` in each column, pixels."""
+    import cv2
+
+    height, width = picture_rgb.shape[:2]
+    reach, patch = max(2, round(_BEARD * face_width)), max(1, round(0.03 * face_width))
+    lab = cv2.cvtColor(picture_rgb, cv2.COLOR_RGB2LAB).astype(np.float32)
+
+    def colour(places: tuple[int, ...]) -> Matte:
+        values = []
+        for x, y in np.round(points[list(places), :2]).astype(int):
+            part = lab[max(0, y - patch) : y + patch + 1, max(0, x - patch) : x + patch + 1]
+            if part.size:
+                values.append(np.median(part.reshape(-1, 3), axis=0))
+        return np.median(values, axis=0).astype(np.float32) if values else np.zeros(3, np.float32)
+
+    chin, skin = colour(_CHIN_PLACES), colour(_SKIN_PLACES)
+    none = np.zeros(width)
+    if float(np.linalg.norm(chin - skin)) < _BEARD_CONTRAST:
+        return none
+    down = np.arange(reach)[:, None]
+    rows = np.clip(np.round(line)[None].astype(int) + down, 0, height - 1)
+    below = lab[rows, np.arange(width)[None]]
+    like_chin = np.linalg.norm(below - chin, axis=2) < np.linalg.norm(below - skin, axis=2)
+    length = np.where(like_chin.all(0), 0, like_chin.argmin(0))  # what never ends is no beard
+    low, high = points[[172, 397], 0].min(), points[[172, 397], 0].max()
+    columns = np.arange(width)
+    length = np.where((columns > low) & (columns < high), length, 0).astype(np.float32)
+    return np.asarray(cv2.blur(cv2.dilate(length[None], np.ones((1, 2 * patch + 1))), (4 * patch + 1, 1))[0])
 
 
 def _curtain(worn: WornWig, shape: HeadShape) -> Picture:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -42,36 +42,25 @@ def for_film(fitting: Fitting, worn: WornWig) -> tuple[Fitting, WornWig]:
     width, height = (max(_LEAST_SIDE_PX, round(side * scale / 2) * 2) for side in (right - left, bottom - top))
     window = np.ascontiguousarray(fitting.source.rgb[top:bottom, left:right])
 
-    def sized(values: NDArray[Any]) -> NDArray[Any]:
-        if values.shape[:2] == (height, width):
-            return values
-        return cv2.resize(values, (width, height), interpolation=cv2.INTER_AREA)
+    def sized(record: BareSitter | WornWig) -> dict[str, Any]:
+        """All pictures and masks of ``record``, resized."""
+        pictures: dict[str, Any] = {}
+        for entry in fields(record):
+            values = getattr(record, entry.name)
+            if isinstance(values, np.ndarray) and values.shape[:2] == sitter.picture_rgb.shape[:2]:
+                pictures[entry.name] = cv2.resize(values, (width, height), interpolation=cv2.INTER_AREA)
+        return pictures
 
     sitter = fitting.sitter
     factor = np.array([width / sitter.picture_rgb.shape[1], height / sitter.picture_rgb.shape[0]], np.float32)
     points = sitter.points.copy()
     points[:, :2] = (points[:, :2] + 0.5) * factor - 0.5
     points[:, 2] *= factor[0]
-    small = BareSitter(
-        picture_rgb=sized(window),
-        points=points,
-        plate_rgb=sized(sitter.plate_rgb),
-        person_rgb=sized(sitter.person_rgb),
-        person_alpha=sized(sitter.person_alpha),
-        hair_alpha=sized(sitter.hair_alpha),
-        removed=sized(sitter.removed),
-    )
-    source = replace(fitting.source, rgb=small.picture_rgb, alpha=None)
+    picture = np.asarray(cv2.resize(window, (width, height), interpolation=cv2.INTER_AREA), np.uint8)
+    small = replace(sitter, **(sized(sitter) | {"picture_rgb": picture, "points": points}))
+    source = replace(fitting.source, rgb=picture, alpha=None)
     film = replace(fitting, source=source, window=(0, 0, width, height), sitter=small, scale=1.0)
-    return film, replace(
-        worn,
-        sitter=small,
-        wig_rgba=sized(worn.wig_rgba),
-        behind_rgba=sized(worn.behind_rgba),
-        person_alpha=sized(worn.person_alpha),
-        shadow=sized(worn.shadow),
-        removed=sized(worn.removed),
-    )
+    return film, replace(worn, **(sized(worn) | {"sitter": small}))
 
 
 def write_turntable(
