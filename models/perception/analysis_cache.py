@@ -24,7 +24,7 @@ from models.perception.analysis_record import packed, unpacked
 from models.perception.body import BodyAnalysis
 from models.perception.portrait import PortraitAnalysis
 
-VERSION: Final = 6
+VERSION: Final = 7
 """Of the analyses: to be raised whenever the same picture would be analysed differently."""
 
 _NUM_IN_MEMORY: Final = 4

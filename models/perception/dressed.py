@@ -195,14 +195,14 @@ class _Scene:
         is_chest = chest.sum() >= 200
         if not is_chest:
             chest = own & (body.along > 0.05) & (self.face.outside > 0.3) & (self.neck < 0.3)
+        self.bare = self._with_hands()
         cloth = self.features[chest]
-        bare = self.skin.model.log_likelihood(cloth) > _SKIN_LIKE
+        bare = self._skin_clusters(cloth) | (self.skin.model.log_likelihood(cloth) > _SKIN_LIKE)
         # Clothes of the colour of skin are taken for clothes where a whole chest is seen, and else for a shoulder.
         if (~bare).sum() > 0.35 * len(bare) or not is_chest:
             cloth = cloth[~bare]
         if len(cloth) > 60:
             self.models[_Class.UPPER] = ColorModel(cloth, 5, _FLOOR)
-        self.bare = self._with_hands()
         thighs = self.features[own & body.thighs]
         bare = self._skin_clusters(thighs)
         if (~bare).sum() > max(60, 0.3 * len(bare)):
@@ -217,9 +217,9 @@ class _Scene:
             self.models[_Class.SHOES] = ColorModel(feet, 3, _FLOOR)
 
     def _with_hands(self) -> ColorModel:
-        """Skin as the face shows it and as hands and forearms do, which are lit as the legs are."""
+        """Skin as the face shows it and as the hands do, which are lit as the legs are."""
         median = self.skin.median
-        limbs = self.features[(self.body.forearms > 0.9) & (self.person > 0.9)]
+        limbs = self.features[(self.body.hands > 0.9) & (self.person > 0.9)]
         alike = np.hypot(limbs[:, 1] - median[1], limbs[:, 2] - median[2]) < _HUE_REACH
         alike &= np.abs(limbs[:, 0] - median[0]) < _LIGHT_REACH
         if alike.sum() < 40:
@@ -241,7 +241,8 @@ class _Scene:
         skin_like = self.bare.log_likelihood(self.features[sure]) > _SKIN_LIKE
         for kind, count in ((_Class.UPPER, 6), (_Class.LOWER, 5)):
             found = soft[kind][sure] > 0.7
-            if kind is _Class.LOWER and (found & ~skin_like).sum() > 0.3 * found.sum():
+            most = 0.3 if kind is _Class.LOWER else 0.7
+            if (found & ~skin_like).sum() > most * found.sum():
                 found &= ~skin_like
             if found.sum() > 100:
                 self.models[kind] = ColorModel(self.features[sure][found], count, _FLOOR)
