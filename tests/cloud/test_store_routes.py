@@ -16,7 +16,7 @@ from services.usecases.manage_keys import create_tenant, issue_key
 from tests.cloud.stack import Stack
 
 pytestmark = pytest.mark.slow
-PNG = b"\x89PNG\r\n\x1a\n" + b"x" * 100
+PNG = b"\x89PNG\r\n\x1a\n\0\0\0\0IEND\xaeB`\x82" + b"x" * 100  # it ends, and more comes behind
 SPEECH = {"text": "Good morning.", "voice": {"voice_id": "en-us"}}
 
 
@@ -96,7 +96,8 @@ def test_avatar_is_made_shown_and_deleted(tenant):
     assert httpx.get(avatar["preview_url"]).status_code == 404
 
 
-def test_wig_is_registered_found_by_its_sku_and_deleted_with_its_job(tenant):
+def test_wig_is_registered_found_by_its_sku_and_deleted_with_its_job(stack):
+    tenant = Tenant(stack)
     body = {"sku": "BOB 图", "photos": {"front": {"upload_id": tenant.upload()}}, "synthetic": True}
     wig = tenant.call("POST", "/v1/wigs", 202, body)
     assert tenant.call("GET", f"/v1/wigs/{wig['id']}", 200)["state"] == "processing"
