@@ -84,6 +84,9 @@ def ingest_garment(
     neck = find_neck(color, alpha, _scaled(left, scale), _scaled(tops[0].collar, scale))
     guess = _recognized(shape, tops, neck)
     quality += shape_reasons(shape, guess, given=category is not None)
+    if neck.seems_back and (category or guess.category) in CHEST and view is ProductView.FRONT:
+        detail = "The photo seems to show the back. Say so with its view, or send one of the front."
+        quality.append(QualityReason(code="product_back_view", detail=detail, blocking=False))
     _require(quality)
     category = category or guess.category
     points, sleeves = landmarks_of(shape, category, back=view is ProductView.BACK)

@@ -25,6 +25,7 @@ _PULL: Final = {True: 12.0, False: 6.0}  # LAB units of edge that one spread's d
 _POINTED: Final = (1.3, 0.15)  # powers up to the first are a V, which is usually deeper by the second
 _STEEP: Final = 0.75  # slope of a collar's side; a shoulder's is less
 _BARE_DIP: Final = 0.28  # of the neck's width: where the outline itself dips so deep, no inside of the back is seen
+_UNBROKEN: Final = (5.0, 2.2)  # LAB units of edge nearly all along, and times those of other such lines
 _ACROSS_PX: Final = 4.0
 _MOST: Final = 25.0  # LAB difference beyond which an edge is no more of an edge
 
@@ -38,12 +39,14 @@ class Neck:
         line: float32 (n, 2), the front neckline from the picture's left to its right.
         has_collar: Whether a collar stands above the shoulders.
         inside_seen: Whether the inside of the back shows above ``line``.
+        seems_back: Whether a collar's edge runs unbroken from shoulder to shoulder, as it does at the back.
     """
 
     front: Point
     line: NDArray[np.float32]
     has_collar: bool
     inside_seen: bool
+    seems_back: bool = False
 
     def inner(self, shape: tuple[int, int]) -> NDArray[np.uint8]:
         """uint8 (h, w), 255 above the front neckline, soft at it: with the garment's alpha, the inside of the back."""
@@ -81,6 +84,7 @@ def find_neck(rgb: NDArray[np.uint8], alpha: NDArray[np.uint8], left: Point, rig
     ends = [np.asarray([(x - x0) * scale, (y - y0) * scale], np.float32) for x, y in (left, right)]
     tops = [_collar_top(upper, ends[0], +1), _collar_top(upper, ends[1], -1)]
     has_collar = float(np.mean([steep for _, steep in tops])) > _STEEP
+    seems_back = has_collar and _unbroken_collar(np.asarray(near, np.uint8), ends[0], ends[1])
     if has_collar:
         ends = [top for top, _ in tops]
     middle = float(upper[round((ends[0][0] + ends[1][0]) / 2)])
@@ -96,8 +100,28 @@ def find_neck(rgb: NDArray[np.uint8], alpha: NDArray[np.uint8], left: Point, rig
         front=(float(lowest[0] / scale + x0), float(lowest[1] / scale + y0)),
         line=np.asarray(line / scale + back, np.float32),
         has_collar=has_collar,
-        inside_seen=dip <= _BARE_DIP * _WIDTH_PX,
+        inside_seen=dip <= _BARE_DIP * _WIDTH_PX and not seems_back,
+        seems_back=seems_back,
     )
+
+
+def _unbroken_collar(rgb: NDArray[np.uint8], left: NDArray[np.float32], right: NDArray[np.float32]) -> bool:
+    """Whether one shallow line from shoulder to shoulder is an edge nearly all along; an opening would break it."""
+    import cv2
+
+    lab = cv2.cvtColor(np.divide(rgb, 255, dtype=np.float32), cv2.COLOR_RGB2LAB)
+    at = np.linspace(-0.9, 0.9, 91, dtype=np.float32)
+    base = left + (at[:, None] + 1) / 2 * (right - left)
+    weakest: list[float] = []
+    for depth in np.arange(-0.15, 0.35, 0.01):
+        rows = base[:, 1] + depth * _WIDTH_PX * (1 - at**2)
+        above, below = (
+            cv2.remap(lab, base[None, :, 0].copy(), np.asarray(rows + way, np.float32)[None], cv2.INTER_LINEAR)[0]
+            for way in (-_ACROSS_PX, _ACROSS_PX)
+        )
+        weakest.append(float(np.percentile(np.linalg.norm(above - below, axis=1), 20)))
+    usual = max(float(np.median(weakest)), 0.3)
+    return max(weakest) > _UNBROKEN[0] and max(weakest) > _UNBROKEN[1] * usual
 
 
 def _collar_top(upper: NDArray[np.float32], end: NDArray[np.float32], inward: int) -> tuple[NDArray[np.float32], float]:

@@ -249,3 +249,14 @@ def test_outline_between_two_points_follows_the_sleeve(tmp_path: Path) -> None:
     assert np.hypot(*(sleeve[-1] - asset.landmarks["armpit_left"])) < 4
     cuff = np.asarray(asset.landmarks["cuff_left_outer"])
     assert np.hypot(*(sleeve - cuff).T).min() < 4
+
+
+SAMPLES = Path(__file__).parents[5] / "shared" / "data" / "garments"
+
+
+@pytest.mark.skipif(not SAMPLES.is_dir(), reason="needs the sample photos")
+@pytest.mark.parametrize(("name", "is_back"), [("bandana_shirt_back", True), ("oxford_shirt", False)])
+def test_back_view_that_was_not_told_is_noticed(name: str, is_back: bool) -> None:
+    asset = ingest_garment(SAMPLES / f"{name}.jpg")
+    assert ("product_back_view" in {reason.code for reason in asset.quality}) is is_back
+    assert bool(asset.inner.any()) is not is_back
