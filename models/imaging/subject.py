@@ -199,7 +199,9 @@ def _faceless(rgb: Picture) -> Subject:
     least = _CONTRAST_PLAIN if found.plain else _CONTRAST_LIKELY if looks_human else _CONTRAST
     if found.contrast < least:
         return _of_matte(np.zeros(rgb.shape[:2], np.float32), SubjectKind.PRODUCT)
-    return _of_matte(sharpened(rgb, _softened(found.mask)), SubjectKind.PRODUCT)
+    soft = _softened(found.mask)
+    # White on white has no colours to tell the edge by; the mask's own is better.
+    return _of_matte(soft if found.faint else sharpened(rgb, soft), SubjectKind.PRODUCT)
 
 
 def _analyst() -> Analyst:
