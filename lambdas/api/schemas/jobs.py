@@ -48,7 +48,7 @@ class ProgressBody(AnswerBody):
 class OutputBody(AnswerBody):
     """A file that the job made."""
 
-    name: str = Field(description="Its role.", examples=["video", "poster", "subtitles_srt", "subtitles_vtt"])
+    name: str = Field(description="Its role.", examples=["video", "poster", "subtitles_srt", "front", "picture", "sheet"])
     url: str = Field(description="Reads the file for an hour; a later GET of the job gives a new one.")
     media_type: str
     size_bytes: int
@@ -60,7 +60,7 @@ class ResultBody(AnswerBody):
 
     outputs: list[OutputBody]
     facts: dict[str, Any] = Field(
-        description="`duration_s`, `width_px`, `fps`, `timeline_source`, `warnings` and more."
+        description="`duration_s`, `width_px`, `fps`, `timeline_source`, `warnings` and more, by the kind of job."
     )
 
 
