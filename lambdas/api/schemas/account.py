@@ -29,7 +29,8 @@ class UsageTotalBody(AnswerBody):
     kind: str
     num_jobs: int
     quantities: dict[str, float] = Field(
-        description="Sums by unit: `output_s`, `pictures`, `engine_cpu_s`, `characters` and others.", examples=[{"output_s": 38.4}]
+        description="Sums by unit: `output_s`, `pictures`, `engine_cpu_s`, `characters` and others.",
+        examples=[{"output_s": 38.4}],
     )
     costs: list[CostBody] = Field(description="Sums by currency, each job by the prices of its day.")
 

@@ -48,7 +48,7 @@ class ProgressBody(AnswerBody):
 class OutputBody(AnswerBody):
     """A file that the job made."""
 
-    name: str = Field(description="Its role.", examples=["video", "poster", "subtitles_srt", "front", "picture", "sheet"])
+    name: str = Field(description="Its role.", examples=["video", "poster", "front", "picture", "sheet"])
     url: str = Field(description="Reads the file for an hour; a later GET of the job gives a new one.")
     media_type: str
     size_bytes: int
