@@ -104,6 +104,7 @@ $(VENV)/bin/python:
 $(VENV)/.installed: pyproject.toml constraints.txt models/weights.toml | $(VENV)/bin/python
 	$(PIP_INSTALL) -e '.[speech]'
 	$(BIN)/python -m models.weights embedded
+	$(BIN)/python -c "import pymatting" # it compiles itself when first imported: here, and not while somebody waits
 	touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
