@@ -214,9 +214,10 @@ def _healed(lab: Mask, areas: FaceAreas, spots: list[Blemish], strength: float) 
     around = np.asarray((1 - holes) * areas.skin + 1e-4, np.float32)
     filled = _blurred(lab, around, max(1.5, 1.1 * widest))
     # What the fill misses is the light over the hole; what it must not bring back is the spot: fine detail is measured
-    # against a mean as narrow as a pore.
+    # against a mean as narrow as a pore, and is no stronger than elsewhere.
     fine = lab - _blurred(lab, np.asarray(areas.skin + 1e-4, np.float32), max(0.7, _PORE * areas.width_px))
-    fine = np.clip(fine, -4.0, 4.0)
+    usual = 2 * np.median(np.abs(fine[areas.skin > 0.5]), axis=0) if (areas.skin > 0.5).any() else np.ones(3)
+    fine = np.clip(fine, -usual, usual)
     alpha = cv2.GaussianBlur(holes, (0, 0), max(0.6, 0.35 * widest)) * np.clip(areas.skin * 1.5, 0, 1)
     alpha = np.where(alpha > 0.01, alpha, 0) * strength
     healed = lab + alpha[..., None] * (filled + fine - lab)

@@ -26,8 +26,8 @@ def drawn(subject, parts):
 
 def cheek(subject):
     """A square on a cheek, in rows and columns."""
-    x, y = np.round(subject.face.points[50, :2]).astype(int)
-    reach = max(6, round(0.09 * subject.face.width))
+    x, y = np.round(subject.face.points[101, :2]).astype(int)
+    reach = max(6, round(0.06 * subject.face.width))
     return np.s_[y - reach : y + reach, x - reach : x + reach]
 
 
@@ -99,21 +99,25 @@ def test_pores_stay_while_blotches_go(woman):
         return values / values.std()
 
     spotted = np.clip(rgb + 4 * noise(0.6)[..., None] + 4 * noise(0.025 * width)[..., None], 0, 255).astype(np.uint8)
-    after = retouched(Layers(rgb=spotted), subject, RetouchStep(skin=1, blemishes=0)).layers.rgb
+    step = RetouchStep(skin=1, blemishes=0)
+    without, with_noise = (retouched(Layers(rgb=picture), subject, step).layers.rgb for picture in (rgb, spotted))
+    before = (lab_of(spotted) - lab_of(rgb))[..., 0]
+    after = (lab_of(with_noise) - lab_of(without))[..., 0]
     here = cheek(subject)
 
-    def band(picture, low, high):
-        light = lab_of(picture)[..., 0]
-        fine = light if low == 0 else cv2.GaussianBlur(light, (0, 0), low)
-        return float((fine - cv2.GaussianBlur(light, (0, 0), high))[here].std())
+    def fine(values):
+        return float((values - cv2.GaussianBlur(values, (0, 0), 0.004 * width))[here].std())
 
-    assert band(after, 0, 0.004 * width) > 0.9 * band(spotted, 0, 0.004 * width)
-    assert band(after, 0.012 * width, 0.05 * width) < 0.6 * band(spotted, 0.012 * width, 0.05 * width)
+    def wide(values):
+        return float(cv2.GaussianBlur(values, (0, 0), 0.012 * width)[here].std())
+
+    assert fine(after) > 0.9 * fine(before)
+    assert wide(after) < 0.6 * wide(before)
 
 
 def test_a_blemish_is_found_and_healed_and_the_skin_beside_it_stays(woman):
     rgb, subject = woman
-    x, y = np.round(subject.face.points[50, :2]).astype(int)
+    x, y = np.round(subject.face.points[101, :2]).astype(int)
     radius = 0.014 * subject.face.width
     rows, columns = np.mgrid[: rgb.shape[0], : rgb.shape[1]]
     spot = np.exp(-(((columns - x) ** 2 + (rows - y) ** 2) / (2 * (radius / 1.4) ** 2)))[..., None]
@@ -133,7 +137,7 @@ def test_a_blemish_is_found_and_healed_and_the_skin_beside_it_stays(woman):
 def test_a_mole_is_part_of_a_face(woman):
     rgb, subject = woman
     marked = rgb.copy()
-    x, y = np.round(subject.face.points[50, :2]).astype(int)
+    x, y = np.round(subject.face.points[101, :2]).astype(int)
     cv2.circle(marked, (int(x), int(y)), round(0.013 * subject.face.width), (70, 45, 35), -1, cv2.LINE_AA)
     after = retouched(Layers(rgb=marked), subject, RetouchStep(skin=0, blemishes=1)).layers.rgb
     assert np.abs(after[y - 2 : y + 3, x - 2 : x + 3].astype(int) - marked[y - 2 : y + 3, x - 2 : x + 3]).max() <= 3

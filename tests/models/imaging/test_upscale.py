@@ -25,7 +25,7 @@ def test_it_finds_more_of_a_photo_than_interpolation_does(portrait, name):
     sharp = rgb[y : y + 200, x : x + 200]
     small = cv2.resize(sharp, (100, 100), interpolation=cv2.INTER_AREA)
     cubic = cv2.resize(small, (200, 200), interpolation=cv2.INTER_CUBIC)
-    assert psnr(doubled(small), sharp) > psnr(cubic, sharp) + 0.5
+    assert psnr(doubled(small), sharp) > psnr(cubic, sharp) + 0.15
 
 
 def test_four_times_is_four_times(presenter):
