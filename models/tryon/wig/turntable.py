@@ -58,6 +58,14 @@ class TurnedView:
     parts: tuple[Matte, Matte, Matte, Matte]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnedHair:
+    """A turned wig alone, of the size of the worn one: its front, and its inner back, which goes behind the person."""
+
+    wig_rgba: Picture
+    behind_rgba: Picture
+
+
 class Turntable:
     """A worn wig, ready to be seen from any side; everything in the window of the worn wig's own size."""
 
@@ -102,13 +110,9 @@ class Turntable:
         whole = np.full(self._grid.shape[0], yaw, np.float32)
         head_rgb, head_alpha, lookup = self._head.seen(whole)
         nape = self._grid.fine(lookup.back * self._nape_rows)
-        y = (self._grid.y - np.float32(self.shape.chin[1])) / np.float32(self.shape.face_width)
-        start, end, least = _BEND
-        bend = np.interp(y, [start, end], [1, least]).astype(np.float32)
-        wig_rgb, wig_alpha, lookup = self._wig.seen(whole * bend)
-        behind = self._wig.at_edge(self._behind, lookup)
+        wig_rgb, wig_alpha, behind = self._turned_hair(whole)
         person = np.asarray(np.maximum(self._neck_alpha, head_alpha), np.float32)
-        shadow = _shadow(wig_alpha, self._moved_points(yaw)) * person
+        shadow = _shadow(wig_alpha, self.moved_points(yaw)) * person
         behind_alpha = np.asarray(np.divide(behind[..., 3], 255, dtype=np.float32) * (1 - self._neck_alpha), np.float32)
         shade = np.asarray(np.clip(shadow - 0.012, 0, 1), np.float32)
         overlay = stacked(
@@ -125,11 +129,25 @@ class Turntable:
         )
         return TurnedView(overlay=overlay, parts=(self._still_alpha, person, wig_alpha, behind_alpha))
 
-    def _moved_points(self, yaw: float) -> Points:
+    def hair(self, yaw: float) -> TurnedHair:
+        """The wig alone, turned by ``yaw`` radians; for a head that turns by itself."""
+        rgb, alpha, behind = self._turned_hair(np.full(self._grid.shape[0], yaw, np.float32))
+        return TurnedHair(wig_rgba=np.dstack([rgb, _bytes(255 * alpha)]), behind_rgba=behind)
+
+    def moved_points(self, yaw: float) -> Points:
+        """The face's mesh on the head turned by ``yaw`` radians, (468, 3); x alone is moved."""
         points = self._worn.sitter.points.copy()
         depth = points[[234, 454], 2].mean() - points[:, 2] - self.shape.z
         points[:, 0] = self.shape.x + (points[:, 0] - self.shape.x) * np.cos(yaw) + depth * np.sin(yaw)
         return points
+
+    def _turned_hair(self, whole: Matte) -> tuple[Picture, Matte, Picture]:
+        """Colour and opacity of the wig, and its inner back, turned by the angles ``whole`` (rows,) at the head."""
+        y = (self._grid.y - np.float32(self.shape.chin[1])) / np.float32(self.shape.face_width)
+        start, end, least = _BEND
+        bend = np.interp(y, [start, end], [1, least]).astype(np.float32)
+        rgb, alpha, lookup = self._wig.seen(whole * bend)
+        return rgb, alpha, self._wig.at_edge(self._behind, lookup)
 
     def _without_head(self, head: _HeadMask) -> tuple[Picture, Matte]:
         """Background, neck and shoulders as they are behind the head, and where they replace the picture."""
