@@ -36,6 +36,7 @@ def page(
     *,
     brief: Mapping[str, Any],
     facts: Mapping[str, Any],
+    preview_facts: Mapping[str, Any],
     files: Mapping[str, Path],
     presenter: str,
     voice: str,
@@ -44,7 +45,8 @@ def page(
     """The page's HTML.
 
     Args:
-        facts: Of the job's result.
+        facts: Of the film's job.
+        preview_facts: Of the job that made the sheet of the wig.
         files: What was made, by role; all in the folder where the page will be.
     """
     captions = files["subtitles_vtt"].read_text(encoding="utf-8")
@@ -75,6 +77,8 @@ def page(
         "facts": _rows((name, facts[name]) for name in _SHOWN_FACTS if name in facts),
         "presenter": html.escape(presenter),
         "voice": html.escape(voice),
+        "sheet": quote(files["sheet"].name),
+        "preview_cpu_s": f"{preview_facts['engine_cpu_s']:.0f}",
         "footer": html.escape(f"Made by Spokesmodel {version}. Apache-2.0."),
     }
     return Template(_PAGE.read_text(encoding="utf-8")).substitute(values)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _NAMED_BACKGROUNDS: Final = ("original", "blur", "studio")
 _TRAITS: Final = ("age", "gender", "skin_tone", "body", "pose", "scene")
 _MODELS_SHOWN: Final = 12
+_AVATAR: Final = "avatar-"  # as `video` takes them: avatar-vera
 
 Likes = Annotated[
     list[str] | None,
@@ -195,8 +196,9 @@ def face_of(face: str) -> str | int:
 
 def _known_model(client: Client, name: str, *, param: str) -> str:
     models, avatars = list(client.items("/v1/models")), list(client.items("/v1/avatars"))
-    for one in (*models, *avatars):
-        if name in (one["id"], one["name"]) or _plain(name) == _plain(one["name"]):
+    is_avatar = name.startswith(_AVATAR)
+    for one in (*(() if is_avatar else models), *avatars):
+        if name in (one["id"], one["name"]) or _plain(name.removeprefix(_AVATAR)) == _plain(one["name"]):
             return str(one["id"])
     shown = ", ".join(dict.fromkeys(one["name"] for one in models[:_MODELS_SHOWN]))
     raise InvalidRequest(f"{name} is neither a file nor a model; models: {shown}.", code="model_not_found", param=param)

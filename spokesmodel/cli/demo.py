@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from spokesmodel.cli.backend import StateDir, backend, run_job
 from spokesmodel.cli.output import AsJson, print_json, told_errors
+
+if TYPE_CHECKING:
+    from spokesmodel.client import Client
 
 _BRIEF: Final = Path(__file__).parent.parent / "demo_brief.json"
 _HEIGHT_PX: Final = 1280
@@ -20,7 +23,10 @@ _NAMES: Final = {
     "subtitles_srt": "demo.srt",
     "subtitles_vtt": "demo.vtt",
     "script": "demo.txt",
+    "sheet": "demo-wig.jpg",
 }
+_WIG_SHOWN_ON: Final = "avatar-ellen"  # her hair is the product: a picture whose licence lets everybody show it
+_MODEL: Final = "vera"
 
 
 def demo(
@@ -30,7 +36,7 @@ def demo(
     state_dir: StateDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make the demo: demo.mp4, demo.srt, demo.vtt, demo.jpg, demo.txt and index.html."""
+    """Make the demo: demo.mp4, demo.srt, demo.vtt, demo.jpg, demo.txt, demo-wig.jpg and index.html."""
     with told_errors(as_json):
         from importlib.metadata import version
 
@@ -52,13 +58,16 @@ def demo(
                 "subtitles": "file",
                 "seed": 1,
             }
+            preview = _wig_preview(client)  # made meanwhile, by an engine of its own
             job = run_job(client, "/v1/videos", body, as_json=as_json)
-            files = save_outputs(client, job, targets)
+            preview = run_job(client, lambda _: preview, {}, as_json=as_json)
+            files = {**save_outputs(client, job, targets), **save_outputs(client, preview, targets)}
         facts = job["result"]["facts"]
         index.write_text(
             page(
                 brief=brief,
                 facts=facts,
+                preview_facts=preview["result"]["facts"],
                 files=files,
                 presenter=presenter,
                 voice=voice,
@@ -77,3 +86,14 @@ def demo(
         )
         for role, path in files.items():
             typer.echo(f"  {role:<14} {path}")
+
+
+def _wig_preview(client: Client) -> dict[str, Any]:
+    """The job that puts a wig on a built-in presenter."""
+    from models import weights
+    from spokesmodel.cli.choices import model_of
+
+    photo = client.upload(weights.path(_WIG_SHOWN_ON), fallback_type="image/jpeg")
+    model = model_of(client, _MODEL, None, consent=None, synthetic=False, face="largest", param="portrait")
+    wig = {"upload_id": photo, "synthetic": True}
+    return client.post("/v1/wig-previews", {"model": model, "wig": wig, "colours": ["auburn"]})

@@ -223,10 +223,11 @@ def test_demo_writes_its_page_and_films(tmp_path: Path) -> None:
     assert run.returncode == 0, run.stderr
     folder = tmp_path / "out"
     assert {path.name for path in folder.iterdir()} == {
-        "demo.mp4", "demo.srt", "demo.vtt", "demo.jpg", "demo.txt", "index.html",
+        "demo.mp4", "demo.srt", "demo.vtt", "demo.jpg", "demo.txt", "demo-wig.jpg", "index.html",
     }  # fmt: skip
     page = (folder / "index.html").read_text(encoding="utf-8")
     assert 'src="demo.mp4"' in page
+    assert 'src="demo-wig.jpg"' in page
     assert "data:text/vtt;base64," in page
     assert "$" not in re.sub(r"\$\d+", "", page)  # every placeholder was filled; prices stay
 

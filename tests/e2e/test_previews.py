@@ -24,7 +24,7 @@ from tests.e2e.conftest import running, submit
 from tests.e2e.test_video import plain_png
 from tests.waiting import until
 
-KINDS = (EngineKind.NOOP, EngineKind.WIG_PREVIEW, EngineKind.GARMENT_PREVIEW, EngineKind.PRODUCT)
+KINDS = (EngineKind.NOOP, EngineKind.WIG_PREVIEW, EngineKind.GARMENT_PREVIEW, EngineKind.IMAGE, EngineKind.PRODUCT)
 UNLABELLED = {"visible_label": False}
 Picture = NDArray[np.uint8]
 

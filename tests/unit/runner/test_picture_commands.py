@@ -21,6 +21,7 @@ MODELS = [
     {"id": "model_01M8MW0N000TTE1VHXNGC78ZKS", "name": "Vera"},
     {"id": "model_01M8MW0N00RNVE20VQMCVV91T7", "name": "Vera in the studio"},
 ]
+AVATARS = [{"id": "avatar_01M8PBZJY0G2HC7X6V5HT6Q7K4", "name": "Vera"}]
 WIGS = [
     {"id": "wig_01JDV3M0Q8T2A4B6C8D0E2F4G7", "state": "rejected"},
     {"id": "wig_01JDV3M0Q8T2A4B6C8D0E2F4G6", "state": "ready"},
@@ -36,7 +37,7 @@ class KnownThings:
     def items(self, path: str, **parameters: str) -> list[dict[str, Any]]:
         if path == "/v1/wigs":
             return WIGS if parameters["sku"] == "BOB" else []
-        return MODELS if path == "/v1/models" else []
+        return MODELS if path == "/v1/models" else AVATARS
 
     def upload(self, path: Path, *, fallback_type: str) -> str:
         self.sent.append(path)
@@ -127,6 +128,7 @@ def test_model_is_a_file_a_name_an_id_or_traits(client: Any, tmp_path: Path) -> 
         return model_of(client, picture, likes, face="largest", param="portrait", **right)
 
     assert chosen("vera-in-the-studio")["model_id"] == MODELS[1]["id"]
+    assert chosen("avatar-vera")["model_id"] == AVATARS[0]["id"]
     assert chosen(MODELS[0]["id"])["model_id"] == MODELS[0]["id"]
     assert chosen(None, ["gender=man"]) == {"specification": {"gender": "man"}, "face": "largest"}
     photo = tmp_path / "vera"  # a file goes before a model of that name
