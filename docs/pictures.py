@@ -1,7 +1,8 @@
 """Draws the pictures of the documents: ``python docs/pictures.py``.
 
-``images/demo.jpg``: what the demo's presenter says, at five moments of ``out/demo.mp4``; the demo is made if it is not
-there. The presenter is the built-in Tom (MIT, see ../NOTICE).
+``images/demo.jpg``: what the demo's presenter says, at five moments of ``out/demo.mp4``. ``images/try-on.jpg``: the demo's
+wig on a model. The demo is made if it is not there. The people are the built-in Tom, Vera and Ellen (MIT, see
+../NOTICE).
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from PIL import Image, ImageDraw, ImageFont
 ROOT = Path(__file__).resolve().parent.parent
 VIDEO = ROOT / "out" / "demo.mp4"
 TARGET = Path(__file__).with_name("images") / "demo.jpg"
+WORN, WORN_TARGET = VIDEO.with_name("demo-wig.jpg"), TARGET.with_name("try-on.jpg")
+WORN_WIDTH = 1400
 NUM_MOMENTS = 5
 TILE, CAPTION = 320, 72
 _CUE = re.compile(r"(\d+):(\d+):(\d+),(\d+) --> (\d+):(\d+):(\d+),(\d+)\n(.*?)\n(?:\n|$)", re.DOTALL)
@@ -43,7 +46,7 @@ def frames(path: Path, times_s: list[float]) -> list[Image.Image]:
 
 
 def main() -> None:
-    if not VIDEO.is_file():
+    if not (VIDEO.is_file() and WORN.is_file()):
         subprocess.run([sys.executable, "-m", "spokesmodel", "demo", "--out", str(VIDEO.parent)], check=True)
     spoken = cues(VIDEO.with_suffix(".srt").read_text(encoding="utf-8"))
     chosen = [spoken[round(i * (len(spoken) - 1) / (NUM_MOMENTS - 1))] for i in range(NUM_MOMENTS)]
@@ -59,7 +62,10 @@ def main() -> None:
             draw.text((index * TILE + TILE // 2, TILE + 10 + row * 26), line, fill="#333", font=font, anchor="ma")
     TARGET.parent.mkdir(exist_ok=True)
     sheet.save(TARGET, quality=86, optimize=True)
-    sys.stdout.write(f"{TARGET.relative_to(ROOT)}\n")
+    with Image.open(WORN) as worn:
+        size = (WORN_WIDTH, round(worn.height * WORN_WIDTH / worn.width))
+        worn.resize(size, Image.Resampling.LANCZOS).save(WORN_TARGET, quality=86, optimize=True)
+    sys.stdout.write(f"{TARGET.relative_to(ROOT)}\n{WORN_TARGET.relative_to(ROOT)}\n")
 
 
 def _wrapped(text: str, font: ImageFont.FreeTypeFont, width: int) -> list[str]:
