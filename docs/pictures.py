@@ -1,6 +1,6 @@
 """Draws the pictures of the documents: ``python docs/pictures.py``.
 
-``images/demo.jpg``: what the demo's presenter says, at five moments of ``out/demo.mp4``. ``images/try-on.jpg``: the demo's
+``images/demo.jpg``: what the demo's presenter says, at five moments of ``out/demo.mp4``. ``images/try-on.jpg``: its
 wig on a model. The demo is made if it is not there. The people are the built-in Tom, Vera and Ellen (MIT, see
 ../NOTICE).
 """
