@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from models.tryon.garment.figure import Figure, Side
+from models.tryon.garment.figure import Figure, Limb, Side
 from models.tryon.garment.fit import Trunk, hanging_half_width
 from models.tryon.garment.seams import Garment, ProductFrame, product_frame, top_edges
 from models.tryon.garment.sleeves import Strip, outward, reach_of
@@ -21,8 +21,8 @@ _DRAPE: Final = 0.90
 _LEG_DRAPE: Final = 0.86
 _CROTCH: Final = 0.20  # of the span below the hip joints
 _WAIST: Final = -0.30  # of the span: where a waistband sits, from the hip joints
-_FULL: Final = (0.86, 1.2)  # of the leg: trousers of such a length end at the ankle
-_FULL_BAGGY: Final = (0.68, 1.2)  # overalls are wider at the waist than what they end at says
+_FULL: Final = (0.83, 1.22)  # of the leg: trousers of such a length end at the ankle
+_FULL_BAGGY: Final = (0.6, 1.22)  # overalls are wider at the waist than what they end at says
 _SNAP: Final = (0.74, 1.28)
 _EASE: Final = (1.1, 2.1)
 _WIDTHS: Final = (0.8, 1.22)
@@ -71,9 +71,26 @@ def leg_frame(garment: Garment) -> ProductFrame:
 
 
 def fit_leg(
-    garment: Garment, waist: Waist, figure: Figure, side: Side, person: Mask, *, full: tuple[float, float] = _FULL
+    garment: Garment,
+    waist: Waist,
+    figure: Figure,
+    side: Side,
+    person: Mask,
+    cloth: Mask,
+    *,
+    full: tuple[float, float] = _FULL,
 ) -> Strip:
-    """One half of a pair of trousers: from the waistband's middle and its side down to the hem of the leg."""
+    """One half of a pair of trousers: from the waistband's middle and its side down to the hem of the leg.
+
+    Args:
+        garment: The trousers.
+        waist: Where the waistband lies.
+        figure: The body.
+        side: Whose leg.
+        person: Matte of the person.
+        cloth: What is worn on the legs in the photo: full-length trousers end where that does.
+        full: Lengths, as shares of the leg, that count as full.
+    """
     marks = {name: np.array(point, np.float32) for name, point in garment.landmarks.items()}
     frame = leg_frame(garment)
     sign = 1.0 if side is Side.LEFT else -1.0
@@ -106,7 +123,15 @@ def fit_leg(
 
     own_length = path_length(inner) * waist.scale
     leg_outer, leg_inner = _leg_contours(
-        figure, side, person, own_length, product_outer[_RISE_ROWS:], product_inner[_RISE_ROWS:], waist.scale, full
+        figure,
+        side,
+        person,
+        own_length,
+        product_outer[_RISE_ROWS:],
+        product_inner[_RISE_ROWS:],
+        waist.scale,
+        full,
+        cloth,
     )
     leg_outer = _eased_in(rise_outer[-1], leg_outer)
     leg_inner = _eased_in(rise_inner[-1], leg_inner)
@@ -127,6 +152,7 @@ def _leg_contours(
     product_inner: Points,
     scale: float,
     full: tuple[float, float],
+    cloth: Mask,
 ) -> tuple[Points, Points]:
     leg = figure.legs[side]
     line = leg.centre_line(61)
@@ -134,9 +160,9 @@ def _leg_contours(
     line = np.concatenate([line, line[-1:] + past * np.linspace(0.33, 2.0, 6)[:, None]]).astype(np.float32)
     shares = np.arange(len(line), dtype=np.float32) / 60
     crotch_share = _CROTCH * figure.span / max(leg.length, 1.0)
-    usual = max(leg.length, 2.35 * figure.span if leg.seen < 0.5 else 0.0)
-    share = own_length / usual + crotch_share
-    end = 1.02 if full[0] <= share <= full[1] else min(share, 1.1)
+    # Both legs are cut alike: a leg that is bent or further away must not look shorter.
+    share = float(np.mean([_share_of(own_length, figure.legs[each], figure.span) for each in Side]))
+    end = _cloth_ends(cloth, line) if full[0] <= share <= full[1] else min(share, 1.1)
     at = np.linspace(crotch_share, end, _LEG_ROWS + 1)[1:]
     centre = np.stack([np.interp(at, shares, line[:, k]) for k in range(2)], 1).astype(np.float32)
     normals = outward(line, side)
@@ -147,6 +173,24 @@ def _leg_contours(
     outer = centre + normal * _edge(person, centre, normal, width)[:, None]
     inner = centre - normal * _edge(person, centre, -normal, width)[:, None]
     return outer.astype(np.float32), inner.astype(np.float32)
+
+
+def _share_of(own_length: float, leg: Limb, span: float) -> float:
+    """Where on a leg (0 hip, 1 ankle) trousers of an inner length end."""
+    usual = max(leg.length, 2.35 * span if leg.seen < 0.5 else 0.0)
+    return own_length / max(usual, 1.0) + _CROTCH * span / max(leg.length, 1.0)
+
+
+def _cloth_ends(cloth: Mask, line: Points) -> float:
+    """Where on the leg (0 hip, 1 ankle) long trousers in the photo end; the ankle when none are worn."""
+    height, width = cloth.shape
+    end = 1.02
+    for index in range(46, len(line)):
+        x, y = np.rint(line[index]).astype(int)
+        if not (0 <= x < width and 0 <= y < height and cloth[y, x] > 0.5):
+            break
+        end = max(end, (index + 1.5) / 60)
+    return min(end, 1.14)
 
 
 def _edge(person: Mask, centre: Points, normal: Points, width: NDArray[Any]) -> NDArray[Any]:
@@ -167,7 +211,7 @@ def _eased_in(start: Points, path: Points) -> Points:
     return np.asarray(smooth * weight + path * (1 - weight), np.float32)
 
 
-def fit_overall(garment: Garment, figure: Figure, person: Mask) -> tuple[Trunk, tuple[Strip, ...]]:
+def fit_overall(garment: Garment, figure: Figure, person: Mask, cloth: Mask) -> tuple[Trunk, tuple[Strip, ...]]:
     """Overalls: a bib on straps as long as it is cut, and below its end the two legs."""
     waist = fit_waist(garment, figure)
     marks = {name: np.array(point, np.float32) for name, point in garment.landmarks.items()}
@@ -180,7 +224,7 @@ def fit_overall(garment: Garment, figure: Figure, person: Mask) -> tuple[Trunk, 
     row = float(np.clip(length - lift, waist.row - 0.15 * figure.span, waist.row + 0.2 * figure.span))
     stretch = (row + lift) / max(length, 1.0)
     waist = Waist(scale=waist.scale, row=row, half=waist.half)
-    legs = tuple(fit_leg(garment, waist, figure, side, person, full=_FULL_BAGGY) for side in Side)
+    legs = tuple(fit_leg(garment, waist, figure, side, person, cloth, full=_FULL_BAGGY) for side in Side)
     edges = top_edges(garment, "waist")
     joined: list[tuple[Points, tuple[float, float]]] = []
     narrow = figure.shown_span / figure.span

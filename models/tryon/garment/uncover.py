@@ -13,7 +13,7 @@ from models.tryon.garment import infill
 from models.tryon.garment.canvas import Canvas
 from models.tryon.garment.figure import Side, usable_arm
 from models.tryon.garment.warp import Colours, Mask, box_of
-from models.tryon.garment.wearer import Wearer, capsule
+from models.tryon.garment.wearer import Wearer, about_neck, capsule, pale_collar
 from services.domain.product import GarmentCategory
 
 _FRINGE_PX: Final = 3  # how far the colour of old cloth bleeds over its edge
@@ -68,15 +68,15 @@ def uncover(
     """
     import cv2
 
+    skin = np.clip((wearer.skin - 0.35) / 0.3, 0, 1) * (1 - pale_collar(wearer))
     old = _replaced(wearer, category, sleeved=bool(sleeve_ends))
     neck = _neck(wearer)
     if category in (*_TOPS, GarmentCategory.DRESS):
         # A hood's inside and a collar's shadow look like neither cloth nor skin.
-        rest = wearer.person * (1 - np.clip((wearer.skin - 0.35) / 0.3, 0, 1)) * (1 - head) * (1 - wearer.lower)
-        old = np.maximum(old, rest * _about_neck(wearer))
+        rest = wearer.person * (1 - skin) * (1 - head) * (1 - wearer.lower)
+        old = np.maximum(old, rest * about_neck(wearer))
     fringe = cv2.dilate(old, np.ones((2 * _FRINGE_PX + 1,) * 2, np.uint8))
-    sure_skin = np.clip((wearer.skin - 0.35) / 0.3, 0, 1)
-    keep = np.maximum(head, sure_skin)
+    keep = np.maximum(head, skin)
     if category in _LEGS:
         keep = np.maximum(keep, wearer.upper)
     elif category is not GarmentCategory.DRESS:
@@ -175,17 +175,6 @@ def _neck(wearer: Wearer) -> Mask:
     mask = np.zeros(wearer.person.shape, np.uint8)
     cv2.fillPoly(mask, [np.rint(polygon * 8).astype(np.int32)], 255, lineType=cv2.LINE_AA, shift=3)
     return cv2.GaussianBlur(mask, (0, 0), 1.2).astype(np.float32) / 255
-
-
-def _about_neck(wearer: Wearer) -> Mask:
-    """1 between chin and collarbones, about a shoulder's width across."""
-    figure = wearer.figure
-    height, width = wearer.person.shape
-    y, x = np.ogrid[0:height, 0:width]
-    top, bottom = wearer.chin[1], figure.origin[1] + 0.25 * figure.span
-    down = np.clip((y - top) / (0.1 * figure.span) + 1, 0, 1) * np.clip((bottom - y) / (0.1 * figure.span) + 1, 0, 1)
-    aside = np.clip((0.5 * figure.span - np.abs(x - figure.origin[0])) / (0.1 * figure.span) + 1, 0, 1)
-    return np.asarray(down * aside, np.float32)
 
 
 def _skin_at_neck(

@@ -73,10 +73,10 @@ def wearer_of(analysis: BodyAnalysis) -> Wearer:
         own = _hull(analysis)
         person = person * own
     upper, lower = clothing.upper, clothing.lower
-    if clothing.is_one_piece:  # the waist of a dress is a guess, but a garment over it has an edge
-        share = upper / np.maximum(upper + lower, 1e-3)
-        share = np.clip((share - 0.5) * 12 + 0.5, 0, 1)
-        upper, lower = clothing.mask * share, clothing.mask * (1 - share)
+    # Where one ends and the other begins is a guess over some rows, but clothes have an edge.
+    both = np.maximum(upper, lower)
+    share = np.clip((upper / np.maximum(upper + lower, 1e-3) - 0.5) * 12 + 0.5, 0, 1)
+    upper, lower = both * share, both * (1 - share)
     return Wearer(
         rgb=analysis.rgb,
         person=person,
@@ -139,8 +139,41 @@ def head_mask(wearer: Wearer) -> Mask:
     beard_zone = np.clip(
         (0.42 * width - np.hypot(x - wearer.chin[0], (y - wearer.chin[1]) * 1.15)) / (0.06 * width), 0, 1
     )
-    beard = wearer.person * beard_zone * (1 - wearer.upper) * (1 - wearer.skin)
+    beard = wearer.person * beard_zone * (1 - wearer.upper) * (1 - wearer.skin) * (1 - pale_collar(wearer))
     return np.asarray(np.maximum.reduce([head, face, around, beard, wearer.face_skin]), np.float32)
+
+
+def about_neck(wearer: Wearer) -> Mask:
+    """1 between chin and collarbones, about a shoulder's width across."""
+    figure = wearer.figure
+    height, width = wearer.person.shape
+    y, x = np.ogrid[0:height, 0:width]
+    top, bottom = wearer.chin[1], figure.origin[1] + 0.25 * figure.span
+    down = np.clip((y - top) / (0.1 * figure.span) + 1, 0, 1) * np.clip((bottom - y) / (0.1 * figure.span) + 1, 0, 1)
+    aside = np.clip((0.5 * figure.span - np.abs(x - figure.origin[0])) / (0.1 * figure.span) + 1, 0, 1)
+    return np.asarray(down * aside, np.float32)
+
+
+def pale_collar(wearer: Wearer) -> Mask:
+    """A white collar at the throat, which the light of the skin beside it makes look like skin."""
+    import cv2
+
+    about = about_neck(wearer)
+    rows, columns = np.nonzero(about > 0)
+    out = np.zeros_like(about)
+    sure = wearer.face_skin > 0.8
+    if not len(rows) or sure.sum() < 50:
+        return out
+    box = np.s_[rows.min() : rows.max() + 1, columns.min() : columns.max() + 1]
+    color = cv2.cvtColor(wearer.rgb[box].astype(np.float32) / 255, cv2.COLOR_RGB2LAB)
+    ys, xs = np.nonzero(sure)
+    step = max(1, len(ys) // 4000)
+    sample = wearer.rgb[ys[::step], xs[::step]][None].astype(np.float32) / 255
+    light, *tint = np.median(cv2.cvtColor(sample, cv2.COLOR_RGB2LAB)[0], axis=0)
+    chroma = np.hypot(color[..., 1], color[..., 2]) / max(float(np.hypot(*tint)), 4.0)
+    pale = np.clip((0.55 - chroma) / 0.15, 0, 1) * np.clip((color[..., 0] - light) / 6, 0, 1)
+    out[box] = cv2.GaussianBlur(pale.astype(np.float32), (0, 0), 0.8) * about[box]
+    return out
 
 
 def capsule(shape: tuple[int, ...], path: Points, radius: float) -> NDArray[np.uint8]:
