@@ -21,6 +21,7 @@ from spokesmodel.cli import (
     verify,
     video,
     wig,
+    wig_live,
 )
 from spokesmodel.cli.output import EXIT_CODES_HELP
 
@@ -34,6 +35,7 @@ app = typer.Typer(
 )
 app.command("video")(video.video)
 app.command("wig")(wig.wig)
+app.command("wig-live")(wig_live.wig_live)
 app.command("tryon")(tryon.tryon)
 app.command("image")(image.image)
 app.add_typer(batch.app, name="batch")
