@@ -14,7 +14,7 @@ _STATISTICS_SIDE_PX: Final = 768  # means over neighbourhoods are as good when t
 _SURE: Final = (0.02, 0.98)
 _REACH: Final = 0.012  # of the long side: how far the colours of a side count
 _APART: Final = (1.6, 3.2)  # difference of the two sides in their own deviations from which colour counts, and rules
-_NOISE: Final = 6.0  # deviation that every side has at least, 8-bit RGB
+_NOISE: Final = 10.0  # deviation that every side has at least, 8-bit RGB
 _OFF_LINE: Final = 30.0  # a colour this far beside the line between both is neither's mixture
 _WIDENED: Final = 0.004  # of the long side: mattes end a little too early on hair as on cloth
 
@@ -60,7 +60,7 @@ def sharpened(rgb: Picture, matte: Matte) -> Matte:
     line = front - behind
     length = np.sqrt(np.square(line).sum(-1))
     # Leaves behind a head have all colours: what is as far from their mean as hair is may be another leaf.
-    apart = length / np.sqrt(behind_spread + 0.4 * front_spread + _NOISE**2)
+    apart = length / np.sqrt(behind_spread + front_spread + _NOISE**2)
     offset = picture - behind
     share = (offset * line).sum(-1) / np.maximum(length * length, 1.0)
     beside = np.sqrt(np.maximum(np.square(offset).sum(-1) - np.square(np.clip(share, 0, 1) * length), 0))

@@ -36,6 +36,8 @@ _SURE_POSE: Final = 0.7
 _LIMBS_SIDE_PX: Final = 1024
 _LIMB_GAP: Final = 0.22  # shoulder widths beyond the body's outline that clothes and bags may take
 _SPECK: Final = 0.15
+_SOLID: Final = 0.6
+_HAZE: Final = 0.01  # of the long side
 _TOUCH: Final = 0.006  # of the side: a subject this near to the frame is cut by it
 
 
@@ -262,15 +264,20 @@ def _with_limbs(rgb: Picture, matte: Matte, pose: BodyPose) -> Matte:
 
 
 def without_specks(matte: Matte) -> Matte:
-    """The matte without small parts that hang on nothing."""
+    """The matte without small parts that hang on nothing, and without haze farther from the solid than hair flies."""
     import cv2
 
     num_parts, labels, stats, _ = cv2.connectedComponentsWithStats((matte > _SPECK).astype(np.uint8), connectivity=8)
-    if num_parts < 3:
+    if num_parts >= 3:
+        areas = stats[1:, cv2.CC_STAT_AREA]
+        small = 1 + np.flatnonzero(areas < 0.02 * areas.max())
+        matte = np.where(np.isin(labels, small), np.float32(0), matte)
+    solid = (matte > _SOLID).astype(np.uint8)
+    if not solid.any():
         return matte
-    areas = stats[1:, cv2.CC_STAT_AREA]
-    small = 1 + np.flatnonzero(areas < 0.02 * areas.max())
-    return np.where(np.isin(labels, small), np.float32(0), matte)
+    reach = _HAZE * max(matte.shape)
+    away = cv2.distanceTransform(1 - solid, cv2.DIST_L2, cv2.DIST_MASK_3)
+    return np.asarray(matte * np.clip(2 - away / reach, 0, 1), np.float32)
 
 
 def _with_closer_head(rgb: Picture, matte: Matte, analysis: PortraitAnalysis) -> Matte:
