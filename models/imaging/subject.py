@@ -36,6 +36,7 @@ _SURE_POSE: Final = 0.7
 _LIMBS_SIDE_PX: Final = 1024
 _LIMB_GAP: Final = 0.22  # shoulder widths beyond the body's outline that clothes and bags may take
 _SPECK: Final = 0.15
+_SURE_HAIR: Final = 0.9
 _SOLID: Final = 0.6
 _HAZE: Final = 0.01  # of the long side
 _TOUCH: Final = 0.006  # of the side: a subject this near to the frame is cut by it
@@ -228,7 +229,10 @@ def _person(rgb: Picture, alpha: NDArray[np.uint8] | None, analysis: PortraitAna
         coarse = analysis.person if is_alone else analysis.matte
         if is_alone and analysis.pose is not None:
             coarse = _with_limbs(analysis.rgb, coarse, analysis.pose)
-        matte = without_specks(sharpened(rgb, _with_closer_head(rgb, whole(coarse), analysis)))
+        rough = _with_closer_head(rgb, whole(coarse), analysis)
+        matte = sharpened(rgb, rough)
+        # Dark hair before a dark wall has no colour of its own: where both masks are sure of it, it stays.
+        matte = without_specks(np.where((hair > _SURE_HAIR) & (rough > _SURE_HAIR), np.maximum(matte, rough), matte))
     face = scaled_face(analysis.face, width / analysis.rgb.shape[1])
     subject = _of_matte(matte, SubjectKind.PERSON)
     return replace(subject, face=face, hair=hair, head=head_box(face, hair, matte))
