@@ -28,12 +28,8 @@ _SCALP_SHADE: Final = 0.2  # darker towards the skull's edge
 _SIDE_LIGHT: Final = 24.0  # of 255
 _HALO: Final = 0.05  # face widths round hair and person that hold mixed colours
 _SKIN_PLACES: Final = (151, 9, 108, 337, 69, 299, 50, 280, 205, 425, 195, 5, 101, 330)
-_BROWS_AND_EYES: Final = (
-    (70, 63, 105, 66, 107, 55, 65, 52, 53, 46),
-    (300, 293, 334, 296, 336, 285, 295, 282, 283, 276),
-    RIGHT_EYE_UPPER + RIGHT_EYE_LOWER,
-    LEFT_EYE_UPPER + LEFT_EYE_LOWER,
-)
+_BROWS: Final = ((70, 63, 105, 66, 107, 55, 65, 52, 53, 46), (300, 293, 334, 296, 336, 285, 295, 282, 283, 276))
+_EYES: Final = (RIGHT_EYE_UPPER + RIGHT_EYE_LOWER, LEFT_EYE_UPPER + LEFT_EYE_LOWER)
 _NECK_WIDTH: Final = 0.36  # half, in face widths
 # The shoulder line of an average person seen from the front: sideways and down from the chin, in face widths.
 _SHOULDERS: Final = ((0.0, 0.50), (0.36, 0.42), (0.60, 0.56), (0.95, 0.72), (1.25, 0.95), (1.45, 1.50), (1.55, 2.60))
@@ -169,14 +165,21 @@ class _HeadFrame:
         return np.asarray((aside > 0.42) & (aside < 0.72) & (np.abs(y + 0.02 * self.height) < 0.24 * self.height))
 
     def brows_and_eyes(self) -> Mask:
-        """What must never be taken for hair."""
+        """What must never be taken for hair; not the tails of brows, over which hair hangs from the temples."""
+        import cv2
+
+        inner = cv2.erode(self.face().astype(np.uint8), _disc(max(1, round(0.085 * self.width))))
+        return (self._hulls(_BROWS, 0.01) & (inner > 0)) | self._hulls(_EYES, 0.035)
+
+    def _hulls(self, parts: tuple[tuple[int, ...], ...], grown: float) -> Mask:
+        """The convex parts of the face, grown by so many face widths."""
         import cv2
 
         mask = np.zeros((self.height_px, self.width_px), np.uint8)
-        for part in _BROWS_AND_EYES:
+        for part in parts:
             hull = cv2.convexHull(np.round(self.points[list(part), :2]).astype(np.int32))
             cv2.fillConvexPoly(mask, hull, 1)
-        return cv2.dilate(mask, _disc(max(1, round(0.02 * self.width)))) > 0
+        return cv2.dilate(mask, _disc(max(1, round(grown * self.width)))) > 0
 
     def below_chin(self) -> Matte:
         return self.from_point(self.chin)[1]

@@ -120,12 +120,14 @@ def test_a_hat_that_cannot_be_told_apart_is_refused_by_name(head: Head, wig: Wig
     picture, person, hair, _ = _drawn(points)
     worn = wear(take_hair_away(picture, points, person, hair), wig.picture_rgba, wig.landmarks, wig.light)
     unsure = SeenHead(points=points, person=person, hair=hair, confidence=0.1)
+    covered = SeenHead(points=points, person=person, hair=hair, confidence=0.9, is_covered=True)
     sure = SeenHead(points=points, person=person, hair=hair, confidence=0.9)
 
     require_removable(sure, worn)
-    with pytest.raises(ContentRejected) as refused:
-        require_removable(unsure, worn)
-    assert refused.value.code == "hair_not_removable"
+    for seen in (unsure, covered):
+        with pytest.raises(ContentRejected) as refused:
+            require_removable(seen, worn)
+        assert refused.value.code == "hair_not_removable"
 
 
 def test_hair_far_larger_than_the_wig_is_refused_by_name(head: Head, wig: WigAsset) -> None:
@@ -136,3 +138,16 @@ def test_hair_far_larger_than_the_wig_is_refused_by_name(head: Head, wig: WigAss
     with pytest.raises(ContentRejected) as refused:
         require_removable(SeenHead(points=points, person=person, hair=hair, confidence=1.0), worn)
     assert refused.value.code == "hair_not_removable"
+
+
+def test_a_wig_whose_opening_is_wider_than_the_head_shows_forehead_and_no_background(head: Head, wig: WigAsset) -> None:
+    points = head(240, 210, 150)
+    picture, person, hair, _ = _drawn(points)
+    narrow = wig.landmarks.copy()  # made for a narrower head: on this one its hairline lies further out
+    narrow[:, 0] = 200 + (narrow[:, 0] - 200) * 0.8
+    overlay = wear(take_hair_away(picture, points, person, hair), wig.picture_rgba, narrow, wig.light).overlay()
+    shown = picture * (1 - overlay.alpha[..., None]) + overlay.premultiplied
+
+    temple = shown[int(points[9, 1]) - 12 : int(points[9, 1]), 240 - 82 : 240 + 83]
+    # Skin is redder than it is blue by 60, hair by 20 to 56; the grey background not at all.
+    assert (temple[..., 0] - temple[..., 2]).min() > 8

@@ -20,12 +20,17 @@ from services.domain.video import BackgroundKind, Disclosure
 Presenter = Callable[[str], np.ndarray]
 
 
-def _storyboard(*, label: bool = False, colours: tuple[str, ...] = ()) -> WigStoryboard:
+def _storyboard(
+    *,
+    label: bool = False,
+    colours: tuple[str, ...] = (),
+    background: BackgroundShot | None = None,
+) -> WigStoryboard:
     return WigStoryboard(
         job_id="job_1",
         model=ModelShot(key="uploads/portrait"),
         wig=(ProductShot(photo_key="uploads/wig"),),
-        background=BackgroundShot(kind=BackgroundKind.ORIGINAL),
+        background=background or BackgroundShot(kind=BackgroundKind.ORIGINAL),
         colours=colours,
         disclosure=Disclosure(visible_label=label),
     )
@@ -106,6 +111,18 @@ def test_colour_variants_change_the_wig_alone(portrait: Path, wig: WigAsset, tmp
         variant = _pixels(previews.files[role]).astype(int)
         assert np.array_equal(variant[mask == 0], front[mask == 0])
         assert np.abs(variant - front)[mask > 0].max() > 60
+
+
+def test_another_background_is_behind_sitter_and_wig(portrait: Path, wig: WigAsset, tmp_path: Path) -> None:
+    blue = BackgroundShot(kind=BackgroundKind.COLOR, color="#2040c0")
+    plain = _pixels(_made(portrait, wig, tmp_path / "plain").files["front"])
+    moved = _pixels(_made(portrait, wig, tmp_path / "blue", background=blue).files["front"])
+
+    assert moved[5, 5].tolist() == [0x20, 0x40, 0xC0]
+    assert moved[5, -5].tolist() == [0x20, 0x40, 0xC0]
+    height, width = plain.shape[:2]
+    middle = (slice(height // 2 - 20, height // 2 + 20), slice(width // 2 - 20, width // 2 + 20))
+    assert np.array_equal(moved[middle], plain[middle])  # whoever is whole keeps their pixels
 
 
 def test_the_same_job_makes_the_same_pixels(portrait: Path, wig: WigAsset, tmp_path: Path) -> None:
