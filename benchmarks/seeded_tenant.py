@@ -19,6 +19,7 @@ import cv2
 import numpy as np
 import requests
 
+from services.adapters.built_in_models import built_in_models
 from services.bootstrap import Services
 from services.usecases.manage_keys import create_tenant, issue_key
 from spokesmodel.first_start import BUILT_IN_AVATARS
@@ -29,7 +30,9 @@ _FORGOTTEN: Final = 0.7  # of what was deleted; the rest is asked for again
 _TIMEOUT_S: Final = 30.0
 _VOICE: Final = {"voice_id": "en-us"}
 _ID_OF: Final = {  # the kind of thing that an operation's answer is
-    "createVideo": "job_id",
+    **dict.fromkeys(("createVideo", "createWigPreview", "createGarmentPreview", "createImage"), "job_id"),
+    "createWig": "wig_id",
+    "createGarment": "garment_id",
     "createBatch": "batch_id",
     "createAvatar": "avatar_id",
     "createConsent": "consent_id",
@@ -38,6 +41,8 @@ _DELETES: Final = {
     "deleteJob": "job_id",
     "deleteBatch": "batch_id",
     "deleteAvatar": "avatar_id",
+    "deleteWig": "wig_id",
+    "deleteGarment": "garment_id",
     "revokeConsent": "consent_id",
     "deleteSubject": "subject",
     "revokeKey": "key_id",
@@ -78,7 +83,7 @@ class SeededTenant:
         self.renew_key()
         for kind in _FILES:
             self._upload(kind)
-        for operation in ("createConsent", "createAvatar", "createVideo", "createBatch"):
+        for operation in ("createConsent", "createAvatar", "createWig", "createGarment", "createVideo", "createBatch"):
             self._create(operation)
 
     def renew_key(self) -> None:
@@ -216,6 +221,30 @@ class SeededTenant:
             **CHANCE.choice([{}, told]),
         }
 
+    def _product_body(self) -> dict[str, Any]:
+        return {"sku": "A-1", "photos": {"front": {"upload_id": self._some("picture")}}, **self._allowed()}
+
+    def _model(self) -> dict[str, Any]:
+        own = {"upload_id": self._some("picture"), **self._allowed()}
+        chosen = {"specification": CHANCE.choice([{}, {"gender": "man"}, {"scene": "studio"}, {"age": "60+"}])}
+        return CHANCE.choice([own, chosen, {"model_id": built_in_models()[0].model.id}])
+
+    def _preview_body(self, kind: str) -> dict[str, Any]:
+        photo = {"upload_id": self._some("picture"), **self._allowed()}
+        kept = {f"{kind}_id": self._some(f"{kind}_id") or f"{kind}_{'0' * 26}"}
+        return {"model": self._model(), kind: CHANCE.choice([photo, photo, kept]), "seed": CHANCE.randint(0, 9)}
+
+    def _wig_preview_body(self) -> dict[str, Any]:
+        return {**self._preview_body("wig"), "yaw_deg": CHANCE.choice([[0], [-20.5, 20]]), "colours": ["auburn"]}
+
+    def _garment_preview_body(self) -> dict[str, Any]:
+        return self._preview_body("garment")
+
+    def _image_body(self) -> dict[str, Any]:
+        own = {"upload_id": self._some("picture"), **self._allowed()}
+        steps = [{"tool": "background", "kind": "studio"}, {"tool": "cutout"}, {"tool": "crop", "shapes": ["4:5"]}]
+        return {"image": own, "steps": CHANCE.sample(steps, CHANCE.randint(1, 3))}
+
     def _batch_body(self) -> dict[str, Any]:
         defaults = {"presenter": {"avatar_id": BUILT_IN_AVATARS[0].id}, "speech": {"voice": _VOICE}}
         rows = [{"id": f"row-{n}", "speech": {"text": f"Number {n}."}} for n in range(CHANCE.randint(1, 30))]
@@ -248,7 +277,9 @@ class SeededTenant:
         return {"brief": self._brief()}
 
     def _estimate_body(self) -> dict[str, Any]:
-        return {"kind": "video", "body": self._video_body()}
+        makers = {"video": self._video_body, "wig_preview": self._wig_preview_body, "image": self._image_body}
+        kind = CHANCE.choice(list(makers))
+        return {"kind": kind, "body": makers[kind]()}
 
     def _key_body(self) -> dict[str, Any]:
         return {"name": "dashboard", "scopes": CHANCE.choice([["read"], ["read", "create"], ["manage"]])}
@@ -261,6 +292,11 @@ class SeededTenant:
         "createConsent": _consent_body,
         "createAvatar": _avatar_body,
         "createVideo": _video_body,
+        "createWig": _product_body,
+        "createGarment": _product_body,
+        "createWigPreview": _wig_preview_body,
+        "createGarmentPreview": _garment_preview_body,
+        "createImage": _image_body,
         "createBatch": _batch_body,
         "createScript": _script_body,
         "createEstimate": _estimate_body,
