@@ -9,7 +9,7 @@ cover is found again by its colours.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -41,6 +41,7 @@ _RIGID: Final = (
 _MOST_YAW: Final = np.radians(35.0)  # further away from the first frame the wig keeps still
 _REUSED_YAW: Final = np.radians(0.12)
 _FEATURES: Final = (70, 63, 105, 66, 107, 336, 296, 334, 293, 300, 263, 33, 61, 291, 17, 84, 314, 50, 280)
+_PADDING: Final = 1.2  # face widths
 _SEEN: Final = 1 / 512
 _VISIBLE: Final = 0.15
 _FEW_PX: Final = 40
@@ -262,19 +263,27 @@ def _analysed(rgb: Picture, face: FaceLandmarks, index: int | None, asset: WigAs
         seen = see_head(rgb, index, param="video")
     except ContentRejected:
         return None
-    source = PictureSource(name="frame", rgb=rgb, alpha=None, original_size=(width, height))
+    # Hair that the frame's edge cuts now comes into the frame when the head moves.
+    pad = round(_PADDING * face.width)
+    padded, person, hair = (
+        cv2.copyMakeBorder(part, pad, pad, pad, pad, cv2.BORDER_REPLICATE) for part in (rgb, seen.person, seen.hair)
+    )
+    seen = replace(
+        seen, points=seen.points + np.array([pad, pad, 0], np.float32), person=_floats(person), hair=_floats(hair)
+    )
+    source = PictureSource(name="frame", rgb=np.asarray(padded, np.uint8), alpha=None, original_size=(width, height))
     fitting = fitting_for(source, seen)
     sitter = fitting.sitter
     worn = wear(sitter, asset.picture_rgba, asset.landmarks, asset.light)
     face_width = sitter.face_width
-    hair = sitter.hair_alpha
+    own = sitter.hair_alpha
     colours = None
-    if not seen.is_bald and (hair > 0.7).sum() > _FEW_PX:
-        around = cv2.dilate(hair, np.ones((3, 3), np.uint8), iterations=max(1, round(0.3 * face_width / 2))) > 0.3
-        colours = HairColours(sitter.picture_rgb, hair, around)
+    if not seen.is_bald and (own > 0.7).sum() > _FEW_PX:
+        around = cv2.dilate(own, np.ones((3, 3), np.uint8), iterations=max(1, round(0.3 * face_width / 2))) > 0.3
+        colours = HairColours(sitter.picture_rgb, own, around)
     grown = max(1, round(0.08 * face_width))
-    anybody = cv2.dilate(np.maximum(_window(seen.person, fitting), hair), np.ones((2 * grown + 1,) * 2, np.uint8))
-    place = place_of(hair, face_width) * (1 - _features(sitter.points, hair))
+    anybody = cv2.dilate(np.maximum(_window(seen.person, fitting), own), np.ones((2 * grown + 1,) * 2, np.uint8))
+    place = place_of(own, face_width) * (1 - _features(sitter.points, own))
     masks = np.dstack([worn.person_alpha, place, worn.shadow, anybody])
     return _First(
         yaw=face.yaw,
@@ -285,6 +294,10 @@ def _analysed(rgb: Picture, face: FaceLandmarks, index: int | None, asset: WigAs
         colours=colours,
         lightness=face_light(sitter.picture_rgb, sitter.points).lightness,
     )
+
+
+def _floats(values: NDArray[Any]) -> Matte:
+    return np.asarray(values, np.float32)
 
 
 def _window(values: Matte, fitting: Fitting) -> Matte:
