@@ -3,8 +3,12 @@
     python -m benchmarks.sheets wigs|drawn|garments --data DIR --out DIR
 
 ``DIR`` of ``--data`` holds ``portraits`` and ``hair``, or ``persons`` and ``garments``. ``--out`` gets
-``<kind>-products.png`` (the products' photos), ``<kind>-01.png`` and so on (numbered cells; a refused one shows its
-code), ``<kind>.csv`` (one line a cell) and ``cells/<cell>.png`` (each result on its own, at the model's own pixels).
+
+* ``<kind>-products.png``: the products' photos;
+* ``<kind>-01.png`` and so on: numbered cells of one model; a refused one shows its code;
+* ``<kind>.csv``: one line a cell, with what a machine can say about it;
+* ``cells/<cell>.png``: each result on its own, at the model's own pixels.
+
 A run that was stopped goes on where it was; cells that other code made are made again. How cells are graded is in
 ``docs/eye/README.md``. Ends with 1 on an exception, an unexpected outcome, a torn picture, or a pixel changed outside
 the mask.
@@ -33,22 +37,30 @@ Picture = NDArray[np.uint8]
 _CAPTION_PX: Final = 30
 _GAP_PX: Final = 6
 _WHITE: Final = 255
-_COLUMNS: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Of the pages of one kind: size of a cell, and rows a page; a page is at most 2400 pixels a side."""
+    """Of the pages of one kind: size of a cell, cells across and down.
+
+    Pages stay within 1568 pixels a side: larger ones are shrunk by what shows them to language models, and to people.
+    """
 
     width: int
     height: int
+    columns: int
     rows: int
+
+    @property
+    def a_page(self) -> int:
+        """Results on one page; its first cell is the model."""
+        return self.columns * self.rows - 1
 
 
 LAYOUTS: Final = {
-    "wigs": Layout(width=450, height=500, rows=4),
-    "drawn": Layout(width=450, height=500, rows=4),
-    "garments": Layout(width=450, height=820, rows=2),
+    "wigs": Layout(width=510, height=570, columns=3, rows=2),
+    "drawn": Layout(width=510, height=570, columns=3, rows=2),
+    "garments": Layout(width=386, height=690, columns=4, rows=2),
 }
 
 
@@ -70,43 +82,22 @@ def render(kind: str, data: Path, out: Path) -> list[Cell]:
 
 
 def _write_pages(kind: str, bench: Bench, cells: Sequence[Cell], out: Path) -> dict[str, str]:
-    """The pages; which cell is on which."""
+    """Pages of one model each, beginning with the model as it was; which cell is on which page."""
     layout = LAYOUTS[kind]
     for old in out.glob(f"{kind}-*.png"):
         old.unlink()
-    photos = [_tile(read(path), path.stem, layout) for path in bench.products]
-    _save(out / f"{kind}-products.png", photos)
-    a_page = layout.rows * _COLUMNS
-    of_model: dict[str, list[Cell]] = {}
-    for cell in cells:
-        of_model.setdefault(cell.model, []).append(cell)
+    _save(out / f"{kind}-products.png", [_tile(read(path), path.stem, layout) for path in bench.products], layout)
     pages: dict[str, str] = {}
-    tiles: list[Picture] = []
-    names: list[str] = []
-    number = 0
-
-    def turn() -> None:
-        nonlocal number
-        if tiles:
-            number += 1
-            page = f"{kind}-{number:02d}.png"
-            _save(out / page, tiles)
-            pages.update((name, page) for name in names)
-            tiles.clear()
-            names.clear()
-
+    num_pages = 0
     for model in bench.models:
+        of_model = [cell for cell in cells if cell.model == model.stem]
         before = _tile(bench.before(model), f"before: {model.stem}", layout)
-        waiting = of_model[model.stem]
-        while waiting:
-            # Every row begins with the model as it is.
-            if len(tiles) >= a_page:
-                turn()
-            part, waiting = waiting[: _COLUMNS - 1], waiting[_COLUMNS - 1 :]
-            row = [before, *(_result(bench, cell, layout) for cell in part)]
-            tiles += [*row, *[np.full_like(before, _WHITE)] * (_COLUMNS - len(row))]
-            names += [cell.cell for cell in part]
-    turn()
+        for start in range(0, len(of_model), layout.a_page):
+            part = of_model[start : start + layout.a_page]
+            num_pages += 1
+            page = f"{kind}-{num_pages:02d}.png"
+            _save(out / page, [before, *(_result(bench, cell, layout) for cell in part)], layout)
+            pages.update((cell.cell, page) for cell in part)
     return pages
 
 
@@ -143,11 +134,11 @@ def _tile(picture: Picture, title: str, layout: Layout) -> Picture:
     return tile
 
 
-def _save(path: Path, tiles: Sequence[Picture]) -> None:
+def _save(path: Path, tiles: Sequence[Picture], layout: Layout) -> None:
     from PIL import Image
 
-    filled = [*tiles, *[np.full_like(tiles[0], _WHITE)] * (-len(tiles) % _COLUMNS)]
-    rows = [np.hstack(filled[start : start + _COLUMNS]) for start in range(0, len(filled), _COLUMNS)]
+    filled = [*tiles, *[np.full_like(tiles[0], _WHITE)] * (-len(tiles) % layout.columns)]
+    rows = [np.hstack(filled[start : start + layout.columns]) for start in range(0, len(filled), layout.columns)]
     Image.fromarray(np.vstack(rows)).save(path, compress_level=4)
 
 
