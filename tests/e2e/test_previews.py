@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import av
 import httpx
 import numpy as np
 import pytest
@@ -111,6 +113,43 @@ def test_wig_is_previewed_in_its_own_and_in_other_colours(
     assert red[strands].mean(axis=0)[0] > red[strands].mean(axis=0)[2] + 20
     assert blue[strands].mean(axis=0)[2] > green[strands].mean(axis=0)[2] + 10
     until(lambda: quantities(client, "wig_preview").get("pictures", 0) == before + 3)
+
+
+def test_wig_is_seen_from_several_sides_and_on_a_turntable_that_loops(
+    client: Client, models: dict[str, dict[str, Any]], wig: str, tmp_path: Path
+) -> None:
+    before = quantities(client, "wig_preview")
+    model = {"model_id": models["Vera"]["id"]}
+    body = {
+        "model": model,
+        "wig": {"wig_id": wig},
+        "yaw_deg": [-20, 0, 20],
+        "turntable": True,
+        "disclosure": UNLABELLED,
+    }
+    _, files = made(client, "/v1/wig-previews", body)
+    assert set(files) == {"front", "front_mask", "view_m20", "view_p20", "turntable", "sheet"}
+    front, left, right = (pixels(files[role]) for role in ("front", "view_m20", "view_p20"))
+    assert nose_of(left) < nose_of(front) - 8 < nose_of(right) - 16  # negative is to the viewer's left
+    path = tmp_path / "turntable.mp4"
+    path.write_bytes(files["turntable"])
+    assert inspect_file(path).is_verified
+    with av.open(str(path)) as film:
+        shown = [frame.to_ndarray(format="rgb24").astype(int) for frame in film.decode(video=0)]
+    steps = [np.abs(one - other).mean() for one, other in pairwise(shown)]
+    assert np.abs(shown[-1] - shown[0]).mean() <= 1.5 * max(steps)  # from the last to the first is a step like others
+    until(lambda: quantities(client, "wig_preview").get("turntables", 0) == before.get("turntables", 0) + 1)
+    assert quantities(client, "wig_preview")["pictures"] == before.get("pictures", 0) + 3
+    assert "output_s" not in quantities(client, "wig_preview")
+
+
+def nose_of(picture: Picture) -> float:
+    """Where the tip of the nose is, pixels from the left."""
+    from models.perception.faces import FaceFinder
+
+    finder = FaceFinder()
+    [face] = finder.find(picture)
+    return float(finder.landmarks(picture, face).points[1, 0])
 
 
 def quantities(client: Client, kind: str) -> dict[str, float]:
