@@ -31,20 +31,26 @@ class Canvas:
 
     def lay(self, colours: Colours, alpha: Mask, box: Box | None = None) -> None:
         """``colours`` over what is there; both of the size of ``box``, the whole picture when None."""
-        if box is not None and box.is_empty:
+        where = _used(alpha, 0.0)
+        if where is None:
             return
-        where = (box or self.whole).slices
-        part = self.colours[where]
-        part += alpha[..., None] * (colours - part)
-        changed = self.changed[where]
-        np.maximum(changed, alpha, out=changed)
+        outer = (box or self.whole).slices
+        part, shown = self.colours[outer][where], alpha[where]
+        part += shown[..., None] * (colours[where] - part)
+        changed = self.changed[outer][where]
+        np.maximum(changed, shown, out=changed)
 
     def shade(self, factor: Mask, box: Box | None = None) -> None:
         """Multiplies what is there; 1 leaves a pixel alone."""
-        where = (box or self.whole).slices
-        self.colours[where] *= factor[..., None]
-        changed = self.changed[where]
-        np.maximum(changed, (np.abs(factor - 1) > 1e-3).astype(np.float32), out=changed)
+        where = _used(np.abs(factor - 1), 1e-3)
+        if where is None:
+            return
+        outer = (box or self.whole).slices
+        shown = np.where(np.abs(factor[where] - 1) > 1e-3, factor[where], 1)
+        part = self.colours[outer][where]
+        part *= shown[..., None]
+        changed = self.changed[outer][where]
+        np.maximum(changed, (shown != 1).astype(np.float32), out=changed)
 
     def restore(self, alpha: Mask) -> None:
         """The photo's own pixels come to the front: what is wholly restored counts as unchanged."""
@@ -57,3 +63,12 @@ class Canvas:
         """The result; pixels on which nothing was laid are the photo's, bit for bit."""
         rounded = np.clip(np.rint(self.colours), 0, 255).astype(np.uint8)
         return np.where(self.changed[..., None] > 0, rounded, self._picture)
+
+
+def _used(values: Mask, above: float) -> tuple[slice, slice] | None:
+    """The smallest box that holds all values above a bound; None when there are none."""
+    over = values > above
+    rows, columns = np.flatnonzero(over.any(1)), np.flatnonzero(over.any(0))
+    if not len(rows):
+        return None
+    return slice(int(rows[0]), int(rows[-1]) + 1), slice(int(columns[0]), int(columns[-1]) + 1)

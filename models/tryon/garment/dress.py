@@ -249,7 +249,8 @@ class _Stage:
         if side in self.removal.arms:
             # Up to the armpit the trunk lies over the arm; a sleeve hides it to the cuff.
             shown = self.removal.arms[side] * (beyond if self.asset.sleeved else 1 - self.garment * (1 - beyond))
-            self.canvas.lay(self.removal.arm_colours[side], shown)
+            box, colours = self.removal.arm_colours[side]
+            self.canvas.lay(colours, shown[box.slices], box)
             np.multiply(self.garment, 1 - shown, out=self.garment)
         shown = own * (1 - self.garment * (1 - beyond))
         self.canvas.restore(shown)

@@ -222,8 +222,8 @@ def _save(
         role: Marks(source_type=SourceType.COMPOSITE, producer=inputs.producer, content_id=f"{job_id}.{role}")
         for role in files
     }
-    save_picture(Image.fromarray(picture), files["picture"], marks["picture"], compress_level=3)
-    save_picture(Image.fromarray(mask), files["mask"], marks["mask"], compress_level=3)
+    save_picture(Image.fromarray(picture), files["picture"], marks["picture"], compress_level=1)
+    save_picture(Image.fromarray(mask), files["mask"], marks["mask"], compress_level=1)
     save_picture(Image.fromarray(sheet_of(before, picture)), files["sheet"], marks["sheet"], **_JPEG)
     return files, marks
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from models.tryon.garment import infill
 from models.tryon.garment.canvas import Canvas
 from models.tryon.garment.figure import Side, usable_arm
-from models.tryon.garment.warp import Colours, Mask, box_of
+from models.tryon.garment.warp import Box, Colours, Mask, box_of
 from models.tryon.garment.wearer import Wearer, about_neck, capsule, pale_collar
 from services.domain.product import GarmentCategory
 
@@ -20,6 +20,7 @@ _FRINGE_PX: Final = 3  # how far the colour of old cloth bleeds over its edge
 _TOPS: Final = (GarmentCategory.TOP, GarmentCategory.SHIRT)
 _LEGS: Final = (GarmentCategory.SKIRT, GarmentCategory.TROUSERS, GarmentCategory.OVERALL)
 _TO_WRIST: Final = 0.97
+_LUMA: Final = np.array([0.299, 0.587, 0.114], np.float32)
 _GRAIN: Final = 1.6
 
 
@@ -33,7 +34,7 @@ class Removal:
         background: Where the background shows that they hid.
         bare: Skin that was made up.
         neck: Neck, throat and shoulders: in front of the inside of a collar.
-        arms, arm_colours: Arms that were covered and now are bare: alpha and colours of the whole picture.
+        arms, arm_colours: Arms that were covered and now are bare: alpha of the whole picture, colours of a part.
     """
 
     old: Mask
@@ -42,7 +43,7 @@ class Removal:
     bare: Mask
     neck: Mask
     arms: Mapping[Side, Mask]
-    arm_colours: Mapping[Side, Colours]
+    arm_colours: Mapping[Side, tuple[Box, Colours]]
 
 
 def uncover(
@@ -196,13 +197,15 @@ def _skin_at_neck(
     rows = box.top + np.arange(len(alpha), dtype=np.float32)[:, None]
     below_chin = (rows > wearer.chin[1] + 0.06 * span) & (rows < wearer.chin[1] + 0.9 * span)
     hard = cv2.erode(wearer.skin[where] * (1 - wearer.hair[where]), np.ones((5, 5), np.uint8)) > 0.8
-    sure = hard & below_chin
+    # Skin in the shadow of chin and beard would make the whole throat dark.
+    lit = picture @ _LUMA > 0.82 * float(colour @ _LUMA)
+    sure = hard & below_chin & lit
     if sure.sum() < 80:
         sure = hard & (rows > wearer.chin[1] - 0.25 * span)
     if sure.sum() >= 80:
         around = infill.smooth_fill(picture, sure.astype(np.float32))
         # Far from what is seen the throat is as bright as what is seen of it, a little redder than the face.
-        far = 0.6 * infill.skin_colour(picture, sure.astype(np.float32)) + 0.4 * colour * 0.95
+        far = 0.5 * infill.skin_colour(picture, sure.astype(np.float32)) + 0.5 * colour
         distance = cv2.distanceTransform((~sure).astype(np.uint8), cv2.DIST_L2, 3)
         share = np.exp(-distance / (0.3 * span))[..., None]
         tone = around * share + far * (1 - share)
@@ -231,7 +234,7 @@ def _bare_leg(
 
 def _bare_arm(
     wearer: Wearer, side: Side, old: Mask, need: Mask, colour: Colours, generator: np.random.Generator
-) -> tuple[Mask, Colours] | None:
+) -> tuple[Mask, tuple[Box, Colours]] | None:
     """The arm under an old sleeve; None when the arm was bare already."""
     limb = usable_arm(wearer.figure.arms[side], wearer.figure, side)
     box, colours, alpha = infill.shaded_limb(limb, side, 0.0, 1.14, colour, need.shape)
@@ -243,6 +246,4 @@ def _bare_arm(
     shape = need.shape
     whole = np.zeros(shape, np.float32)
     whole[box.slices] = alpha * np.clip(was_covered * 1.5, 0, 1)
-    shown = np.zeros((*shape, 3), np.float32)
-    shown[box.slices] = infill.add_grain(colours, alpha, _GRAIN, generator)
-    return whole, shown
+    return whole, (box, infill.add_grain(colours, alpha, _GRAIN, generator))

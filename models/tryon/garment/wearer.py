@@ -132,7 +132,7 @@ def head_mask(wearer: Wearer) -> Mask:
     # Forehead, ears, bald heads and beards lie outside the mesh; clothes and the neck do not count.
     centre, width = oval.mean(0), wearer.face.width
     height, columns = wearer.person.shape
-    y, x = np.mgrid[0:height, 0:columns].astype(np.float32)
+    y, x = (values.astype(np.float32) for values in np.ogrid[0:height, 0:columns])
     above = np.clip((wearer.chin[1] - 0.02 * width - y) / (0.04 * width) + 0.5, 0, 1)
     near = np.clip((0.95 * width - np.hypot((x - centre[0]) * 1.25, (y - centre[1]) * 0.8)) / (0.1 * width), 0, 1)
     around = wearer.person * above * near * (1 - wearer.upper)
