@@ -1,0 +1,1 @@
+"""The picture tools: what each changes, and what it must not."""
