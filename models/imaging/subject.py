@@ -184,7 +184,7 @@ def find_subject(
     if analysis is not None:
         return _person(rgb, alpha, analysis, is_alone=face is not None or len(analysis.faces) == 1)
     if alpha is not None:
-        return _of_matte(np.divide(alpha, 255, dtype=np.float32), SubjectKind.PRODUCT)
+        return subject_of(np.divide(alpha, 255, dtype=np.float32), SubjectKind.PRODUCT)
     return _faceless(rgb)
 
 
@@ -198,13 +198,13 @@ def _faceless(rgb: Picture) -> Subject:
     pose = body_pose(rgb) if looks_human and not found.plain else None
     if pose is not None and pose.confidence >= _SURE_POSE:
         matte = without_specks(sharpened(rgb, _with_limbs(rgb, person, pose)))
-        return _of_matte(matte, SubjectKind.PERSON)
+        return subject_of(matte, SubjectKind.PERSON)
     least = _CONTRAST_PLAIN if found.plain else _CONTRAST_LIKELY if looks_human else _CONTRAST
     if found.contrast < least:
-        return _of_matte(np.zeros(rgb.shape[:2], np.float32), SubjectKind.PRODUCT)
+        return subject_of(np.zeros(rgb.shape[:2], np.float32), SubjectKind.PRODUCT)
     soft = _softened(found.mask)
     # White on white has no colours to tell the edge by; the mask's own is better.
-    return _of_matte(soft if found.faint else sharpened(rgb, soft), SubjectKind.PRODUCT)
+    return subject_of(soft if found.faint else sharpened(rgb, soft), SubjectKind.PRODUCT)
 
 
 def _analyst() -> Analyst:
@@ -234,7 +234,7 @@ def _person(rgb: Picture, alpha: NDArray[np.uint8] | None, analysis: PortraitAna
         # Dark hair before a dark wall has no colour of its own: where both masks are sure of it, it stays.
         matte = without_specks(np.where((hair > _SURE_HAIR) & (rough > _SURE_HAIR), np.maximum(matte, rough), matte))
     face = scaled_face(analysis.face, width / analysis.rgb.shape[1])
-    subject = _of_matte(matte, SubjectKind.PERSON)
+    subject = subject_of(matte, SubjectKind.PERSON)
     return replace(subject, face=face, hair=hair, head=head_box(face, hair, matte))
 
 
@@ -330,7 +330,8 @@ def head_box(face: FaceLandmarks, hair: Matte, matte: Matte) -> Box:
     )
 
 
-def _of_matte(matte: Matte, kind: SubjectKind) -> Subject:
+def subject_of(matte: Matte, kind: SubjectKind) -> Subject:
+    """What a matte alone says of its subject; an empty one where next to nothing stands out."""
     seen = matte > _SEEN
     if float(seen.mean()) < _MIN_SEEN:
         return Subject(kind=kind, matte=np.zeros_like(matte), box=Box(left=0, top=0, right=0, bottom=0))

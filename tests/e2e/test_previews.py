@@ -192,6 +192,29 @@ def test_garment_is_worn_and_everything_beside_it_comes_back_as_it_was(
     assert job["result"]["facts"]["category"] in ("top", "shirt")
 
 
+@pytest.mark.parametrize("kind", ["studio", "color", "blur"])
+def test_background_is_another_for_wigs_and_garments(
+    client: Client, models: dict[str, dict[str, Any]], wig: str, tee: str, kind: str
+) -> None:
+    background = {"kind": kind, **({"color": "#2050a0"} if kind == "color" else {})}
+    model = models["Ellen in the office"]
+    before = picture_of(model).astype(int)
+    for path, product in (
+        ("/v1/wig-previews", {"wig": {"wig_id": wig}}),
+        ("/v1/garment-previews", {"garment": {"garment_id": tee}}),
+    ):
+        body = {"model": {"model_id": model["id"]}, **product, "background": background, "disclosure": UNLABELLED}
+        _, files = made(client, path, body)
+        after = pixels(files["front" if "front" in files else "picture"]).astype(int)
+        height, width = after.shape[:2]
+        plant, window = np.s_[height // 3 : height // 2, -width // 8 :], np.s_[: height // 12, : width // 6]
+        assert np.abs(after[plant] - before[plant]).mean() > 8, path
+        if kind == "color":
+            assert np.abs(after[window] - (0x20, 0x50, 0xA0)).max() <= 2, path
+        if kind == "studio":
+            assert after[plant].std() < 0.5 * before[plant].std(), path
+
+
 def test_product_photo_given_directly_is_taken_in_by_the_same_job(
     client: Client, models: dict[str, dict[str, Any]], tmp_path: Path
 ) -> None:

@@ -10,6 +10,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from models.imaging.background import swapped
+from models.imaging.layers import Layers
+from models.imaging.subject import SubjectKind, subject_of
 from models.perception.analysis_cache import AnalysisCache, digest_of
 from models.perception.analyst import Analyst, shared_analyst
 from models.perception.body import BodyAnalysis
@@ -22,13 +25,12 @@ from models.tryon.garment.gate import WarpQuality, quality_of, require_pose, req
 from models.tryon.garment.wearer import Wearer, wearer_of
 from models.tryon.previews import Previews
 from models.tryon.refining import Refiner, seams_of
-from models.video.background import BackgroundComposer
 from models.video.label import KeepClear, VisibleLabel, face_mask
 from models.video.picture import PictureSource, read_picture
 from services.domain.errors import ContentRejected
 from services.domain.picture_storyboards import GarmentStoryboard
 from services.domain.product import ProductView
-from services.domain.video import Background, BackgroundKind
+from services.domain.video import BackgroundKind
 
 _SEAM: Final = 0.015  # of the shoulder span: half the width of a seam
 _SHEET_HEIGHT_PX: Final = 900
@@ -180,15 +182,14 @@ def _on_background(
     shot = inputs.storyboard.background
     if shot.kind is BackgroundKind.ORIGINAL:
         return picture, mask
-    height, width = mask.shape
     plate = _open(inputs.background, "the background", inputs.limits) if inputs.background else None
-    background = Background(kind=shot.kind, color=shot.color)
-    composer = BackgroundComposer(background, width=width, height=height, picture=plate)
     # Where the old clothes stood out beyond the new ones, the person's outline has changed.
     gone = np.clip(dressed.removal.background - dressed.garment, 0, 1)
     matte = np.maximum(wearer.person * (1 - gone), dressed.garment).astype(np.float32)
-    composed = composer.compose(picture, matte)
-    return composed, np.maximum(mask, ((1 - matte) * 255).astype(np.uint8))
+    composed = swapped(Layers(rgb=picture), subject_of(matte, SubjectKind.PERSON), shot, plate).rgb
+    changed = (composed != picture).any(axis=2)
+    share = np.maximum(np.rint((1 - matte) * 255), 1).astype(np.uint8)
+    return composed, np.where(changed, np.maximum(mask, share), mask)
 
 
 def _label(inputs: GarmentInputs, wearer: Wearer, picture: NDArray[np.uint8]) -> VisibleLabel | None:
