@@ -125,10 +125,16 @@ def test_engines_packages_are_what_its_code_imports() -> None:
     listed = required(folder / "requirements.txt") | required(folder / "requirements-speech.txt")
     used = {name for path in python_files("models", "services") for name in imported(path)}
     used -= _OURS | _OPTIONAL | _NOT_THE_ENGINES | set(sys.stdlib_module_names)
-    distributions = {_DISTRIBUTIONS.get(name, name) for name in used}
+    distributions = {_DISTRIBUTIONS.get(name, name) for name in used} - required(folder / "requirements-gpu.txt")
     assert distributions - listed == set()
     fonts = {"manimgx-fonts", "manimgx-fonts-cjk"}  # files, imported by no name
     assert listed - distributions == fonts
+
+
+def test_packages_of_the_gpu_image_are_imported_in_the_diffusion_folder_alone() -> None:
+    extra = required(ENGINE.parent / "requirements-gpu.txt")
+    importing = {path.parent for path in python_files("models", "services") if set(imported(path)) & extra}
+    assert importing == {ROOT / "models" / "diffusion"}
 
 
 def test_packages_are_the_projects_own_and_pinned() -> None:

@@ -27,8 +27,8 @@ class HeldJobs:
     """Writes jobs that hold something.
 
     Args:
-        name: That of the jobs' table: one stream, one backup, and no further right for whoever writes jobs. The items have
-            no ``step``, so that the stream's filter leaves them out, and are in no index.
+        name: That of the jobs' table: one stream, one backup, and no further right for whoever writes jobs. The items
+            have no ``step``, so that the stream's filter leaves them out, and are in no index.
         item_of: The item of a job.
     """
 
