@@ -164,16 +164,27 @@ def test_render_speed_is_frames_per_cpu_second() -> None:
 def test_page_escapes_what_it_shows(tmp_path: Path) -> None:
     files = {"video": tmp_path / "a b.mp4", "poster": tmp_path / "p.jpg", "subtitles_vtt": tmp_path / "c.vtt"}
     files["subtitles_vtt"].write_text(VTT)
+    files["sheet"] = tmp_path / "worn & shown.jpg"
     files["script"] = tmp_path / "s.txt"
     files["script"].write_text("First line. Last <one>.")
     brief = {"product": "<script>alert(1)</script>", "price": "$5", "benefits": ["a", "b"]}
-    made = page(brief=brief, facts=FACTS, files=files, presenter="avatar-vera", voice="en-us", version="1.2.3")
+    made = page(
+        brief=brief,
+        facts=FACTS,
+        preview_facts={"engine_cpu_s": 7.6},
+        files=files,
+        presenter="avatar-vera",
+        voice="en-us",
+        version="1.2.3",
+    )
     assert "<script>" not in made
     assert html.escape("<script>alert(1)</script>") in made
     assert "Last &lt;one&gt;." in made
     assert 'src="a%20b.mp4"' in made
     assert "<dd>$5</dd>" in made
     assert "<b>50</b>" in made
+    assert 'src="worn%20%26%20shown.jpg"' in made
+    assert "8 CPU-seconds" in made
 
 
 def test_private_file_is_the_users_alone(tmp_path: Path) -> None:
