@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from models.serving.context import TaskContext, TaskResult
 from models.serving.signing import signer_of
-from models.serving.tasks.diffusion import model_maker
+from models.serving.tasks.diffusion import model_maker, refiner_for
 from models.serving.tasks.pictures import Fetched, about, load_pictures, make_pictures, read_storyboard
 from services.domain.errors import ContentRejected, InvalidRequest
 from services.domain.picture_storyboards import GarmentStoryboard, ProductShot
@@ -68,6 +68,7 @@ class GarmentPreviewTask:
                 limits=MediaLimits(max_picture_pixels=self._settings.max_picture_pixels),
                 producer=self._settings.content_producer,
                 cache=self._cache,
+                refiner=refiner_for(storyboard, self._settings),
             )
             return make_garment_preview(
                 inputs, out_dir=context.folder, on_progress=on_progress, check_canceled=context.check_canceled

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from models.serving.context import TaskContext, TaskResult
 from models.serving.signing import signer_of
-from models.serving.tasks.diffusion import model_maker
+from models.serving.tasks.diffusion import model_maker, refiner_for
 from models.serving.tasks.pictures import Fetched, about, load_pictures, make_pictures, read_storyboard
 from services.domain.errors import ContentRejected, InvalidRequest
 from services.domain.picture_storyboards import ProductShot, WigStoryboard
@@ -15,6 +15,7 @@ from services.ports.signer import Signer
 from services.settings import Settings
 
 if TYPE_CHECKING:
+    from models.perception.analysis_cache import AnalysisCache
     from models.tryon.previews import Previews
     from models.tryon.wig.asset import WigAsset
 
@@ -26,6 +27,7 @@ class WigPreviewTask:
         """``signer``: makes the signer of one attempt."""
         self._settings = settings
         self._signer = signer
+        self._cache: AnalysisCache | None = None
 
     def load(self) -> None:
         """Check weights and packages, and load the networks.
@@ -38,6 +40,10 @@ class WigPreviewTask:
             from models.tryon.wig import ingest, preview  # noqa: F401
 
         load_pictures(parts)
+        from models.perception.analysis_cache import AnalysisCache
+
+        # In memory alone: a folder would keep what is known of people after they have been deleted.
+        self._cache = AnalysisCache(None)
 
     def run(self, context: TaskContext) -> TaskResult:
         """Make the pictures of the storyboard at ``storyboard_key``."""
@@ -59,6 +65,8 @@ class WigPreviewTask:
                 background=plate,
                 max_picture_pixels=self._settings.max_picture_pixels,
                 producer=self._settings.content_producer,
+                cache=self._cache,
+                refiner=refiner_for(storyboard, self._settings),
             )
             return make_wig_previews(
                 inputs, out_dir=context.folder, on_progress=on_progress, check_canceled=context.check_canceled

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from models.perception.analysis_cache import AnalysisCache, digest_of
+from models.perception.analyst import shared_analyst
+from models.perception.portrait import PortraitAnalysis
 from models.provenance.marks import GENERATOR, Marks, SourceType
 from models.talking_head.mesh.topology import FACE_OVAL
 from models.tryon.previews import Previews
+from models.tryon.refining import Refiner
 from models.tryon.region import Overlay, composite
 from models.tryon.wig.asset import WigAsset
 from models.tryon.wig.backdrop import Backdrop
@@ -22,7 +25,8 @@ from models.tryon.wig.colour import hair_colour, recoloured
 from models.tryon.wig.light import face_light, lit
 from models.tryon.wig.own_hair import BareSitter, take_hair_away
 from models.tryon.wig.removable import require_removable
-from models.tryon.wig.seeing import SeenHead, head_window, see_head
+from models.tryon.wig.repaint import SeamRepaint
+from models.tryon.wig.seeing import SeenHead, head_in, head_window
 from models.tryon.wig.turntable import CONVINCING_YAW_DEG, TurnedView, Turntable
 from models.tryon.wig.turntable_film import for_film, write_turntable
 from models.tryon.wig.worn import WornWig, wear
@@ -54,6 +58,8 @@ class WigInputs:
         assets: The wig, one a view; the front view among them, or the only one.
         background: The picture behind, where the storyboard names one.
         producer: Who the files' metadata say made them.
+        cache: Of analyses, so that a portrait that comes again costs less.
+        refiner: Repaints the wig's edges and what came to light, where the storyboard asks for it.
     """
 
     storyboard: WigStoryboard
@@ -62,6 +68,8 @@ class WigInputs:
     background: Path | None = None
     max_picture_pixels: int = 64_000_000
     producer: str = GENERATOR
+    cache: AnalysisCache | None = None
+    refiner: Refiner | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,13 +115,16 @@ def make_wig_previews(
     colours = [hair_colour(text) for text in storyboard.colours]
     asset = front_of(inputs.assets)
     on_progress("face", 0.0)
-    fitting = fitting_of(inputs.model, storyboard.model.face, max_pixels=inputs.max_picture_pixels)
+    fitting = fitting_of(inputs.model, storyboard.model.face, max_pixels=inputs.max_picture_pixels, cache=inputs.cache)
     check_canceled()
     on_progress("fit", 0.4)
     worn = wear(fitting.sitter, asset.picture_rgba, asset.landmarks, asset.light)
     require_removable(fitting.seen, worn)
-    gallery = _Gallery(inputs, fitting, out_dir)
-    front = gallery.shown(worn)
+    repaint = None
+    if storyboard.refine and inputs.refiner is not None:
+        repaint = SeamRepaint(inputs.refiner, fitting, worn, storyboard.seed, check_canceled)
+    gallery = _Gallery(inputs, fitting, out_dir, repaint)
+    front = gallery.shown(worn, "front")
     gallery.save("front", front)
     gallery.save_mask("front_mask", gallery.overlay(worn))
     views: dict[str, Picture] = {}
@@ -127,7 +138,7 @@ def make_wig_previews(
             asset.light,
         )
         role = f"colour_{colour.name}"
-        views[role] = gallery.shown(worn.with_wig(dyed))
+        views[role] = gallery.shown(worn.with_wig(dyed), role)
         gallery.save(role, views[role])
     yaws = sorted({yaw for yaw in storyboard.yaw_deg if yaw})
     table = Turntable(worn) if yaws else None
@@ -150,7 +161,7 @@ def make_wig_previews(
     on_progress("sheet", 1.0)
     return Previews(
         files=gallery.files,
-        facts=_facts(storyboard, fitting, asset, gallery),
+        facts={**_facts(storyboard, fitting, asset, gallery), **(repaint.facts if repaint else {})},
         usage={"pictures": float(1 + len(views)), **({"turntables": 1.0} if storyboard.turntable else {})},
         marks=gallery.marks,
     )
@@ -175,15 +186,22 @@ def front_of(assets: Sequence[WigAsset]) -> WigAsset:
     )
 
 
-def fitting_of(model: Path, face: int | None, *, max_pixels: int) -> Fitting:
+def fitting_of(model: Path, face: int | None, *, max_pixels: int, cache: AnalysisCache | None = None) -> Fitting:
     """The portrait made ready; the last few are kept, so that a second wig on the same portrait costs little."""
-    key = (_digest(model), face, max_pixels)
+    digest = digest_of(model)
+    key = (digest, face, max_pixels)
     found = _fittings.get(key)
     if found is None:
         source = read_picture(model, "the portrait", max_pixels=max_pixels)
         if source is None:
             raise ContentRejected("The portrait is no picture.", code="unsupported_media", param="model")
-        found = _fittings[key] = fitting_for(source, see_head(source.rgb, face))
+        rgb = source.rgb
+
+        def analyse() -> PortraitAnalysis:
+            return shared_analyst().portrait(rgb, face=face)
+
+        seen = cache.portrait(digest, f"{face=} {max_pixels=}", analyse) if cache is not None else analyse()
+        found = _fittings[key] = fitting_for(source, head_in(source.rgb, seen))
         while len(_fittings) > _KEPT_SITTERS:
             _fittings.popitem(last=False)
     _fittings.move_to_end(key)
@@ -213,8 +231,9 @@ def fitting_for(source: PictureSource, seen: SeenHead) -> Fitting:
 class _Gallery:
     """Turns layers into the files of one job."""
 
-    def __init__(self, inputs: WigInputs, fitting: Fitting, out_dir: Path) -> None:
+    def __init__(self, inputs: WigInputs, fitting: Fitting, out_dir: Path, repaint: SeamRepaint | None = None) -> None:
         self._inputs = inputs
+        self._repaint = repaint
         self._fitting = fitting
         self._out_dir = out_dir
         self.files: dict[str, Path] = {}
@@ -231,18 +250,20 @@ class _Gallery:
         left, top, right, bottom = self._fitting.window
         return worn.overlay().resized(right - left, bottom - top)
 
-    def shown(self, worn: WornWig) -> Picture:
+    def shown(self, worn: WornWig, role: str) -> Picture:
         """The whole portrait with the wig on its background, before any label."""
-        return self._laid(self.overlay(worn), worn.parts)
+        return self._laid(self.overlay(worn), worn.parts, role)
 
     def turned(self, view: TurnedView) -> Picture:
         """The same for a turned head."""
         left, top, right, bottom = self._fitting.window
         return self._laid(view.overlay.resized(right - left, bottom - top), view.parts)
 
-    def _laid(self, overlay: Overlay, parts: tuple[Matte, Matte, Matte, Matte]) -> Picture:
+    def _laid(self, overlay: Overlay, parts: tuple[Matte, Matte, Matte, Matte], repainted: str = "") -> Picture:
         left, top, _, _ = self._fitting.window
         picture = composite(self._fitting.source.rgb, overlay, left=left, top=top)
+        if self._repaint is not None and repainted:
+            picture = self._repaint(repainted, picture)
         return picture if self._backdrop is None else self._backdrop.behind(picture, parts, self._fitting)
 
     def save(self, role: str, picture: Picture) -> None:
@@ -259,6 +280,8 @@ class _Gallery:
         mask = np.zeros((height, width), np.uint8)
         strength = np.ceil(overlay.alpha * overlay.changed() * 255).astype(np.uint8)
         mask[top:bottom, left:right] = strength
+        if self._repaint is not None:
+            mask = self._repaint.grown(mask)
         self._write(role, mask, ".png", compress_level=_PNG_EFFORT)
 
     def save_turntable(self, worn: WornWig, on_progress: Callable[[float], None]) -> None:
@@ -349,11 +372,3 @@ def _facts(storyboard: WigStoryboard, fitting: Fitting, asset: WigAsset, gallery
         "label_corner": gallery.label_corner,
         "digital_source_type": _SOURCE_TYPE.value,
     }
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        hasher = sha256()
-        for block in iter(lambda: file.read(1 << 20), b""):
-            hasher.update(block)
-    return hasher.hexdigest()

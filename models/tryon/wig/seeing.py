@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.perception.face import FaceBox
+from models.perception.portrait import PortraitAnalysis
 from services.domain.errors import ContentRejected
 
 Picture = NDArray[np.uint8]
@@ -56,11 +57,15 @@ def see_head(picture_rgb: Picture, face: int | None, *, param: str = "model") ->
     Raises:
         ContentRejected: ``face_not_found``, ``face_index``, ``face_too_small``.
     """
-    import cv2
-
     from models.perception.analyst import shared_analyst
 
-    seen = shared_analyst().portrait(picture_rgb, face=face, param=param)
+    return head_in(picture_rgb, shared_analyst().portrait(picture_rgb, face=face, param=param))
+
+
+def head_in(picture_rgb: Picture, seen: PortraitAnalysis) -> SeenHead:
+    """The head that an analysis of ``picture_rgb`` is about."""
+    import cv2
+
     height, width = picture_rgb.shape[:2]
     points = seen.face.points.copy()
     points[:, :2] = (points[:, :2] + 0.5) / seen.scale - 0.5
