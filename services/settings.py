@@ -50,6 +50,7 @@ class Settings:
         content_producer: Name or registered code of the service, for the metadata label of what it makes.
         model_checkpoint: Checkpoint of the manifest that makes models to a specification; empty takes the catalogue's.
         refine_checkpoint: Checkpoint of the manifest that repaints seams of previews; empty refuses ``refine``.
+        relight_checkpoint: Checkpoint of the manifest that relights pictures; empty refuses ``generative``.
         checkpoints_file: The operator's TOML file of diffusion checkpoints, read by engines.
         price_list: File with the operator's prices (TOML); empty takes the one that comes along.
         tracing: Keep OpenTelemetry traces; needs the extra ``tracing``, and OTEL_* variables say where they go.
@@ -113,6 +114,7 @@ class Settings:
     content_producer: str = "Spokesmodel"
     model_checkpoint: str = ""
     refine_checkpoint: str = ""
+    relight_checkpoint: str = ""
     checkpoints_file: str = ""
     price_list: str = ""
     tracing: bool = False

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from models.imaging.background import NOTHING_BEHIND, swapped
 from models.imaging.crops import crop_window, cropped
 from models.imaging.cutout import cut_out
+from models.imaging.generated_light import Relighter, relit_by
 from models.imaging.layers import Layers, layers_of
 from models.imaging.relight import relit
 from models.imaging.retouch import retouched
@@ -25,7 +26,7 @@ from models.talking_head.film import MediaLimits
 from models.tryon.previews import Previews
 from models.video.label import KeepClear, VisibleLabel, face_mask
 from models.video.picture import PictureSource, read_picture
-from services.domain.errors import ContentRejected
+from services.domain.errors import ContentRejected, Unavailable
 from services.domain.image_steps import CropShape, CropStep, CutoutStep, RelightStep, RetouchStep, UpscaleStep
 from services.domain.picture_storyboards import BackgroundSwap, ImageStoryboard, ShotStep
 from services.domain.video import BackgroundKind
@@ -52,6 +53,7 @@ class ImageInputs:
         backgrounds: Pictures that background steps name, by key.
         producer: Who the files' metadata say made them.
         analyze: ``Analyst.portrait`` or a cache's; None looks at the picture with the process's own networks.
+        relighter: For steps that ask for a generative relight.
     """
 
     storyboard: ImageStoryboard
@@ -60,6 +62,7 @@ class ImageInputs:
     limits: MediaLimits = field(default_factory=MediaLimits)
     producer: str = GENERATOR
     analyze: Callable[..., PortraitAnalysis] | None = None
+    relighter: Relighter | None = None
 
 
 def make_image(
@@ -82,7 +85,7 @@ def make_image(
         ContentRejected: ``unreadable_media``, ``picture_too_large``, ``subject_not_found``; ``face_not_found``,
             ``face_index`` and ``face_too_small`` where a step needs a face or one was chosen.
         InvalidRequest: ``background_missing``, ``malformed_color``.
-        Unavailable: ``weights_missing``.
+        Unavailable: ``weights_missing``, ``checkpoint_not_configured``; what the relighter says.
     """
     storyboard = inputs.storyboard
     on_progress("reading", 0.0)
@@ -135,8 +138,7 @@ class _Work:
                 self._swap(step)
             case RelightStep():
                 self.subject.require_matte()
-                self.layers, notes = relit(self.layers, self.subject, step)
-                self.warnings += notes
+                self._relight(step)
             case RetouchStep():
                 result = retouched(self.layers, self.subject, step)
                 self.layers = result.layers
@@ -149,6 +151,17 @@ class _Work:
                 self.layers = cut_out(self.layers, self.subject)
             case CropStep():
                 self._crop(step.shapes)
+
+    def _relight(self, step: RelightStep) -> None:
+        if not step.generative:
+            self.layers, notes = relit(self.layers, self.subject, step)
+            self.warnings += notes
+            return
+        if self._inputs.relighter is None:
+            raise Unavailable(
+                "No checkpoint that relights is configured here.", code="checkpoint_not_configured", retryable=False
+            )
+        self.layers = relit_by(self._inputs.relighter, self.layers, self.subject, step, self._check_canceled)
 
     def _swap(self, step: BackgroundSwap) -> None:
         shot = step.background

@@ -46,11 +46,20 @@ class BackgroundStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelightStep:
-    """The person lit anew. ``color`` of the light, ``#rrggbb``; None takes the scene's, or white."""
+    """The person lit anew.
+
+    Attributes:
+        strength: 0 to 1.
+        color: Of the light, ``#rrggbb``; None takes the scene's, or white.
+        generative: By a network of the configured checkpoint, which makes shadows that the measured way does not.
+        retouch: How much of the skin that the network paints is taken in the same generation, 0 to 1.
+    """
 
     light: LightFrom = LightFrom.SCENE
-    strength: float = 0.5  # 0 to 1
+    strength: float = 0.5
     color: str | None = None
+    generative: bool = False
+    retouch: float = 0.0
     tool: Literal["relight"] = "relight"
 
 

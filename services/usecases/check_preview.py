@@ -100,6 +100,14 @@ def _check_step(step: ImageStep, settings: Settings, *, param: str) -> None:
         check_in_range(f"{param}.strength", step.strength, 0, 1)
         if step.color is not None:
             check_color(step.color, param=f"{param}.color")
+        check_in_range(f"{param}.retouch", step.retouch, 0, 1 if step.generative else 0)
+        if step.generative and not settings.relight_checkpoint:
+            raise ContentRejected(
+                "A generative relight needs a checkpoint, and none is configured here (relight_checkpoint); without "
+                "generative the light is measured and laid on.",
+                code="checkpoint_not_configured",
+                param=f"{param}.generative",
+            )
     elif isinstance(step, RetouchStep):
         for name in ("skin", "blemishes", "teeth", "eyes"):
             check_in_range(f"{param}.{name}", getattr(step, name), 0, 1)

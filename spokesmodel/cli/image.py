@@ -94,10 +94,13 @@ def step_of(text: str) -> dict[str, Any]:
             return {"tool": tool, "background": values or "studio"}
         case "relight":
             named = [word for word in words if "=" in word]
-            lights = [word for word in words if "=" not in word]
+            generative = "generative" in words
+            lights = [word for word in words if "=" not in word and word != "generative"]
             if len(lights) > 1 or any(light not in list(LightFrom) for light in lights):
                 raise _odd(text, f"the light comes from one of {', '.join(LightFrom)}")
-            found: dict[str, Any] = _numbers(text, named, ("strength",), texts=("color",))
+            found: dict[str, Any] = _numbers(text, named, ("strength", "retouch"), texts=("color",))
+            if generative:
+                found["generative"] = True
             return {"tool": tool, **({"light": lights[0]} if lights else {}), **found}
         case "retouch":
             return {"tool": tool, **_numbers(text, words, ("skin", "blemishes", "teeth", "eyes"))}

@@ -53,10 +53,23 @@ class RelightStepBody(RequestBody):
     )
     strength: _Strength = 0.5
     color: Color | None = Field(default=None, description="Of the light; null takes the scene's, or white.")
+    generative: bool = Field(
+        default=False,
+        description="By the configured checkpoint's network; `checkpoint_not_configured` where there is none.",
+    )
+    retouch: _Strength = Field(
+        default=0.0, description="With `generative`: how much of the face's skin as the network paints it is taken."
+    )
 
     def to_domain(self) -> RelightStep:
         """The step as the job takes it."""
-        return RelightStep(light=LightFrom(self.light), strength=self.strength, color=self.color)
+        return RelightStep(
+            light=LightFrom(self.light),
+            strength=self.strength,
+            color=self.color,
+            generative=self.generative,
+            retouch=self.retouch,
+        )
 
 
 class RetouchStepBody(RequestBody):

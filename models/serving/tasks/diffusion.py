@@ -1,4 +1,4 @@
-"""What the picture tasks ask of diffusion: a refiner for previews, a model's picture to a specification."""
+"""What the picture tasks ask of diffusion: a refiner, a relighter, a model's picture to a specification."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from models.imaging.generated_light import Relighter
 from models.tryon.refining import Matte, Picture, Refiner
+from services.domain.image_steps import RelightStep
 from services.domain.model_choice import ModelSpecification
-from services.domain.picture_storyboards import GarmentStoryboard, WigStoryboard
+from services.domain.picture_storyboards import GarmentStoryboard, ImageStoryboard, WigStoryboard
 from services.settings import Settings
 
 
@@ -52,6 +54,44 @@ def refiner_for(storyboard: WigStoryboard | GarmentStoryboard, settings: Setting
         return refined.picture_rgb, refined.facts
 
     return repaint
+
+
+def relighter_for(storyboard: ImageStoryboard, settings: Settings) -> Relighter | None:
+    """The network that a generative relight asks for, loaded; None where no step does.
+
+    Raises:
+        Unavailable: As ``refiner_for`` does.
+        InvalidRequest: ``bad_checkpoints_file``.
+    """
+    if not any(isinstance(step, RelightStep) and step.generative for step in storyboard.steps):
+        return None
+    from models.diffusion.checkpoints import find_checkpoint
+    from models.diffusion.pipelines import load_generator
+    from models.diffusion.relight import relight
+
+    generator = load_generator(find_checkpoint(settings.relight_checkpoint, settings.checkpoints_file), "image2image")
+
+    def light_anew(
+        picture_rgb: Picture,
+        *,
+        subject: Matte,
+        light_rgb: Picture,
+        repaint: Matte,
+        amount: float,
+        check_canceled: Callable[[], None],
+    ) -> Picture:
+        return relight(
+            picture_rgb,
+            subject=subject,
+            light_rgb=light_rgb,
+            repaint=repaint,
+            amount=amount,
+            generator=generator,
+            seed=storyboard.seed,
+            check_canceled=check_canceled,
+        )
+
+    return light_anew
 
 
 def model_maker(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from models.serving.context import TaskContext, TaskResult
 from models.serving.signing import signer_of
+from models.serving.tasks.diffusion import relighter_for
 from models.serving.tasks.pictures import Fetched, load_pictures, make_pictures, read_storyboard
 from services.domain.picture_storyboards import BackgroundSwap, ImageStoryboard
 from services.ports.signer import Signer
@@ -54,6 +55,7 @@ class ImageTask:
                 backgrounds=backgrounds,
                 limits=MediaLimits(max_picture_pixels=self._settings.max_picture_pixels),
                 producer=self._settings.content_producer,
+                relighter=relighter_for(storyboard, self._settings),
             )
             return make_image(
                 inputs, out_dir=context.folder, on_progress=on_progress, check_canceled=context.check_canceled

@@ -220,6 +220,8 @@ def test_wrong_wig_request_is_refused_by_name(api, wig, change, problem):
         ([{"tool": "paint"}], (400, "invalid_request", "steps.0")),
         ([{"tool": "upscale", "factor": 3}], (400, "invalid_request", "steps.0.factor")),
         ([{"tool": "retouch", "skin": 2}], (400, "invalid_request", "steps.0.skin")),
+        ([{"tool": "relight", "generative": True}], (422, "checkpoint_not_configured", "steps.0.generative")),
+        ([{"tool": "relight", "retouch": 0.5}], (400, "out_of_range", "steps.0.retouch")),
         ([{"tool": "background", "kind": "image"}], (400, "missing", "steps.0.upload_id")),
         ([{"tool": "cutout"}, {"tool": "cutout"}], (400, "duplicate_step", "steps.1.tool")),
         ([{"tool": "crop", "shapes": ["1:1", "1:1"]}], (400, "duplicate_step", "steps.0.shapes")),

@@ -50,10 +50,10 @@ ORIGINAL = BackgroundShot(kind=BackgroundKind.ORIGINAL)
 class Bench:
     """An engine with the objects of one job."""
 
-    def __init__(self, store: MemoryObjects, folder: Path) -> None:
+    def __init__(self, store: MemoryObjects, folder: Path, settings: Settings | None = None) -> None:
         self.store = store
         self._folder = folder
-        self._settings = Settings(state_dir=folder / "state")
+        self._settings = settings or Settings(state_dir=folder / "state")
         self._tasks: dict[EngineKind, Any] = {}
 
     def put(self, name: str, data: bytes) -> str:
