@@ -27,6 +27,7 @@ _VIEWER: Final = 9.0  # face widths away
 _BACK_SOFT: Final = 0.12  # face widths behind the old outline to where only the back is seen
 _NARROW: Final = 2.5  # cells at an outline in which heights follow an ellipse
 _OFF: Final = 2.5  # cells
+_GAP: Final = 0.1  # face widths
 _MIRROR: Final = 5.0  # cells next to the outline that are mirrored where nothing else is to be had
 _BLEND: Final = 4.0  # cells
 _EVEN: Final = 2.0  # rows
@@ -41,11 +42,14 @@ class Outline:
     Attributes:
         left, right: Pixels, float32 (rows,); smooth, strands stand out of them.
         back: How far behind the ears the layer reaches, pixels, (rows,).
+        left_run, right_run: How far in from each edge the layer is solid, pixels, (rows,).
     """
 
     left: Matte
     right: Matte
     back: Matte
+    left_run: Matte
+    right_run: Matte
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +85,7 @@ def outline_of(grid: Grid, alpha: Matte, shape: HeadShape, *, least: Outline | N
         depth: Of the layer's back, in half widths of each row.
     """
     import cv2
-    from scipy.ndimage import gaussian_filter1d, median_filter
+    from scipy.ndimage import gaussian_filter1d, median_filter, minimum_filter1d
 
     rows, width = grid.shape[0], alpha.shape[1]
     matrix = np.array([[1, 0, 0], [0, grid.cell, 0]], np.float64)
@@ -91,6 +95,9 @@ def outline_of(grid: Grid, alpha: Matte, shape: HeadShape, *, least: Outline | N
         > 0.5
     )
     has = solid.any(1)
+    gaps = max(3, round(_GAP * shape.face_width)) | 1  # between strands of one lock
+    locks = cv2.blur(solid.astype(np.float32), (gaps, 1)) > 0.4
+    runs = _run(locks), _run(locks[:, ::-1])
     left = np.where(has, solid.argmax(1) - 0.5, np.inf)
     right = np.where(has, width - 0.5 - solid[:, ::-1].argmax(1), -np.inf)
     if least is not None:
@@ -107,9 +114,23 @@ def outline_of(grid: Grid, alpha: Matte, shape: HeadShape, *, least: Outline | N
     half = np.minimum((right - left) / 2, 0.75 * shape.face_width)
     chin = shape.chin[1]
     thin = np.clip(1 - (grid.y - chin) / (0.8 * shape.face_width), 0.3, 1)
+    left_run, right_run = (gaussian_filter1d(minimum_filter1d(run, 5), 1.5, mode="nearest") for run in runs)
     return Outline(
-        left=left.astype(np.float32), right=right.astype(np.float32), back=(depth * half * thin).astype(np.float32)
+        left=left.astype(np.float32),
+        right=right.astype(np.float32),
+        back=(depth * half * thin).astype(np.float32),
+        left_run=left_run.astype(np.float32),
+        right_run=right_run.astype(np.float32),
     )
+
+
+def _run(solid: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """How many pixels of each row are solid without a gap, from the first one."""
+    columns = np.arange(solid.shape[1])
+    first = solid.argmax(1)
+    gap = ~solid & (columns[None] > first[:, None])
+    end = np.where(gap.any(1), gap.argmax(1), solid.shape[1])
+    return np.where(solid.any(1), end - first, 0).astype(np.float64)
 
 
 def turned(
@@ -132,7 +153,13 @@ def turned(
     """
     is_left = bool(angles[np.argmax(np.abs(angles))] < 0)
     if is_left:  # one case is enough: the mirrored one
-        mirrored = Outline(left=grid.x[-1] - outline.right, right=grid.x[-1] - outline.left, back=outline.back)
+        mirrored = Outline(
+            left=grid.x[-1] - outline.right,
+            right=grid.x[-1] - outline.left,
+            back=outline.back,
+            left_run=outline.right_run,
+            right_run=outline.left_run,
+        )
         result = _turned_right(
             grid,
             grid.x[-1] - shape.x,
@@ -317,12 +344,20 @@ def _textured(
     # Row by row it differs a little, which would show as teeth.
     missing = gaussian_filter1d(missing, 2 * _EVEN, mode="nearest")[:, None]
     # Off the old outline, where colours are mixed with the background; on it where texture suffices.
-    margin = np.minimum(0.5 * missing, _OFF * grid.cell)
+    run = outline.left_run[:, None]
+    margin = np.minimum(0.5 * missing, np.minimum(_OFF * grid.cell, 0.35 * run))
     pivot = outline.left[:, None] + margin
-    other = free + missing + margin if repeats else np.maximum(free, pivot)
+    if repeats:
+        # Beside the outline, as far as the lock goes; then back and forth in it.
+        start = outline.left[:, None] + margin
+        length = np.maximum(0.85 * run - margin, 1.5 * grid.cell)
+        place = np.mod(free + missing + margin - start, 2 * length)
+        other = start + np.minimum(place, 2 * length - place)
+    else:
+        other = np.maximum(free, pivot)
     blend = np.minimum(missing, _BLEND * grid.cell) + 1
     lacks = np.clip((pivot + blend - free) / blend, 0, 1) * np.clip(missing / grid.cell, 0, 1)
     beyond = np.maximum(pivot - free, 0)
-    reach = np.float32(_MIRROR * grid.cell)
+    reach = np.clip(0.5 * run, 1.0, _MIRROR * grid.cell)
     texture = np.where(beyond > 0, pivot + reach * (1 - np.exp(-beyond / reach)), free)
     return np.asarray(texture, np.float32), np.asarray(other, np.float32), np.asarray(lacks, np.float32)

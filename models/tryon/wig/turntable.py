@@ -39,6 +39,7 @@ _BEARD: Final = 0.4  # face widths that one may hang below the jaw
 _BEARD_CONTRAST: Final = 55.0  # between its colour and the skin's, CIELAB as OpenCV scales it
 _CHIN_PLACES: Final = (199, 200, 175, 208, 428)
 _SKIN_PLACES: Final = (50, 280, 101, 330, 151)
+_SHADES: Final = (1.5, 10.0)  # cells; what is larger than the first is evened out over the second
 _NECK: Final = 0.42  # half of it, in face widths
 _HEAD_STRETCH: Final = 0.3
 _HEAD_BLUR: Final = 0.1
@@ -211,6 +212,8 @@ class _Layer:
         if blur > 0:  # skin that comes into view is plain
             self._other = np.asarray(cv2.GaussianBlur(self._rgba, (0, 0), sigmaX=0.3 * blur, sigmaY=blur), np.uint8)
             self._other[..., 3] = rgba[..., 3]
+        else:
+            self._other = _evened(self._rgba, grid)
         self._alpha = np.ascontiguousarray(rgba[..., 3])
 
     def seen(self, angles: Matte) -> tuple[Picture, Matte, Lookup]:
@@ -360,7 +363,8 @@ def _beard(picture_rgb: Picture, points: Points, line: NDArray[np.floating], fac
 def _curtain(worn: WornWig, shape: HeadShape) -> Picture:
     """The wig's dark inner back, closed behind its own front."""
     out = worn.behind_rgba.copy()
-    strength = out[..., 3].max(1)[:, None]
+    # It fades out below; above, as beside the forehead, the far side of the wig has an inside everywhere.
+    strength = np.maximum.accumulate(out[..., 3].max(1)[::-1])[::-1][:, None]
     aside = np.abs(np.arange(out.shape[1], dtype=np.float32) - shape.x) / np.float32(shape.face_width)
     near = np.clip((_CURTAIN - aside) / 0.1, 0, 1)  # locks that fly far out have no back behind them
     either = np.maximum(out[..., 3], np.asarray(worn.wig_rgba[..., 3] * near, np.uint8))
@@ -380,6 +384,19 @@ def _strands(dark_rgb: Picture, shape: HeadShape) -> Picture:
     noise = np.asarray(cv2.GaussianBlur(noise, (0, 0), sigmaX=max(0.6, 0.006 * shape.face_width), sigmaY=along))
     strands = 1 + noise * (_STRAND_CONTRAST / max(float(noise.std()), 1e-6))
     return _bytes(dark_rgb * (_NAPE_LIGHT * strands)[..., None])
+
+
+def _evened(rgba: Picture, grid: Grid) -> Picture:
+    """Hair without its large shades: where a lock is repeated, its dark inner and light outer edge are not."""
+    import cv2
+
+    size = (grid.shape[1], grid.shape[0])
+    alpha = np.multiply(rgba[..., 3:], 1 / 255, dtype=np.float32)
+    weighted = cv2.resize(np.dstack([rgba[..., :3] * alpha, alpha]), size, interpolation=cv2.INTER_AREA)
+    near, wide = (cv2.GaussianBlur(weighted, (0, 0), sigma) for sigma in _SHADES)
+    near, wide = (part[..., :3] / np.maximum(part[..., 3:], 1e-3) for part in (near, wide))
+    change = cv2.resize(wide - near, rgba.shape[1::-1], interpolation=cv2.INTER_LINEAR)
+    return np.dstack([_bytes(rgba[..., :3] + change), rgba[..., 3]])
 
 
 def _shadow(wig_alpha: Matte, points: Points) -> Matte:

@@ -59,7 +59,7 @@ def test_marks_on_a_cylinder_go_where_its_turn_takes_them(degrees: float) -> Non
     rows = grid.shape[0]
     heights = np.sqrt(np.maximum(radius**2 - (grid.x - middle) ** 2, 0)).astype(np.float32)
     edge = np.full(rows, radius, np.float32)
-    outline = Outline(left=middle - edge, right=middle + edge, back=edge)
+    outline = Outline(left=middle - edge, right=middle + edge, back=edge, left_run=2 * edge, right_run=2 * edge)
 
     angles = np.full(rows, np.radians(degrees), np.float32)
     lookup = turned(grid, shape, np.tile(heights, (rows, 1)), outline, angles, least_slope=0.0, repeats=False)
