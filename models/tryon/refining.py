@@ -47,6 +47,10 @@ def seams_of(product_alpha: Matte, invented: Matte, *, width_px: float) -> tuple
     import cv2
 
     inside = (product_alpha > 0.97).astype(np.uint8)
+    # Where two of its layers meet the product may be a little thin; that is no edge.
+    side = 2 * max(1, round(width_px / 2)) + 1
+    whole = cv2.morphologyEx(inside, cv2.MORPH_CLOSE, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (side, side)))
+    inside = np.maximum(inside, whole * (product_alpha > 0.5)).astype(np.uint8)
     outside = (product_alpha < 0.03).astype(np.uint8)
     deep = cv2.distanceTransform(inside, cv2.DIST_L2, cv2.DIST_MASK_5) > width_px
     far = cv2.distanceTransform(outside, cv2.DIST_L2, cv2.DIST_MASK_5) > width_px
