@@ -29,6 +29,7 @@ _PACKAGES: Final = (
     "numpy",
     "opencv-python-headless",
     "pydantic",
+    "pymatting",
     "starlette",
     "uvicorn",
 )

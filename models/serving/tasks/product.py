@@ -131,7 +131,8 @@ class ProductTask:
             asset.save(folder / role)
             files[role] = pack_asset(folder / role, folder / f"{role}.zip")
             files[cutout], marks[cutout] = folder / f"{cutout}.png", self._marks(job_id, cutout)
-            save_picture(Image.fromarray(asset.picture_rgba, "RGBA"), files[cutout], marks[cutout])
+            picture = Image.fromarray(asset.picture_rgba, "RGBA")
+            save_picture(picture, files[cutout], marks[cutout], compress_level=2)
         files["sheet"], marks["sheet"] = folder / "sheet.jpg", self._marks(job_id, "sheet")
         pictures = [asset.picture_rgba for _, asset in sorted(assets.items())]
         save_picture(Image.fromarray(_sheet(pictures)), files["sheet"], marks["sheet"], quality=90)
