@@ -22,7 +22,7 @@ import json
 import sys
 import textwrap
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Final
 
@@ -37,6 +37,7 @@ Picture = NDArray[np.uint8]
 _CAPTION_PX: Final = 30
 _GAP_PX: Final = 6
 _WHITE: Final = 255
+_LEAST_WIDTH_PX: Final = 270
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +52,12 @@ class Layout:
     columns: int
     rows: int
 
+    def around(self, picture: Picture) -> Layout:
+        """The same with cells no larger than a picture of this shape fills, but for the title's width."""
+        scale = min(self.width / picture.shape[1], self.height / picture.shape[0])
+        width = max(_LEAST_WIDTH_PX, round(picture.shape[1] * scale))
+        return replace(self, width=width, height=round(picture.shape[0] * scale))
+
     @property
     def a_page(self) -> int:
         """Results on one page; its first cell is the model."""
@@ -62,6 +69,8 @@ LAYOUTS: Final = {
     "drawn": Layout(width=510, height=570, columns=3, rows=2),
     "garments": Layout(width=386, height=690, columns=4, rows=2),
 }
+
+_PRODUCTS: Final = Layout(width=290, height=320, columns=4, rows=4)
 
 
 def render(kind: str, data: Path, out: Path) -> list[Cell]:
@@ -83,15 +92,17 @@ def render(kind: str, data: Path, out: Path) -> list[Cell]:
 
 def _write_pages(kind: str, bench: Bench, cells: Sequence[Cell], out: Path) -> dict[str, str]:
     """Pages of one model each, beginning with the model as it was; which cell is on which page."""
-    layout = LAYOUTS[kind]
     for old in out.glob(f"{kind}-*.png"):
         old.unlink()
-    _save(out / f"{kind}-products.png", [_tile(read(path), path.stem, layout) for path in bench.products], layout)
+    photos = [_tile(read(path), path.stem, _PRODUCTS) for path in bench.products]
+    _save(out / f"{kind}-products.png", photos, _PRODUCTS)
     pages: dict[str, str] = {}
     num_pages = 0
     for model in bench.models:
         of_model = [cell for cell in cells if cell.model == model.stem]
-        before = _tile(bench.before(model), f"before: {model.stem}", layout)
+        picture = bench.before(model)
+        layout = LAYOUTS[kind].around(picture)
+        before = _tile(picture, f"before: {model.stem}", layout)
         for start in range(0, len(of_model), layout.a_page):
             part = of_model[start : start + layout.a_page]
             num_pages += 1
@@ -114,8 +125,8 @@ def _refusal(cell: Cell, layout: Layout) -> Picture:
 
     tile = np.full((layout.height, layout.width, 3), 225, np.uint8)
     red, black = (180, 0, 0), (40, 40, 40)
-    cv2.putText(tile, cell.outcome, (12, 50), cv2.FONT_HERSHEY_SIMPLEX, 0.8, red, 2, cv2.LINE_AA)
-    for index, text in enumerate(textwrap.wrap(cell.detail, 44)[:12]):
+    cv2.putText(tile, cell.outcome, (12, 50), cv2.FONT_HERSHEY_SIMPLEX, 0.7, red, 2, cv2.LINE_AA)
+    for index, text in enumerate(textwrap.wrap(cell.detail, layout.width // 9)[:12]):
         place = (12, 90 + 26 * index)
         cv2.putText(tile, text, place, cv2.FONT_HERSHEY_SIMPLEX, 0.52, black, 1, cv2.LINE_AA)
     return tile
@@ -130,7 +141,7 @@ def _tile(picture: Picture, title: str, layout: Layout) -> Picture:
     method = cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC
     tile = np.full((layout.height + _CAPTION_PX + _GAP_PX, layout.width + _GAP_PX, 3), _WHITE, np.uint8)
     tile[_CAPTION_PX : _CAPTION_PX + size[1], : size[0]] = cv2.resize(picture, size, interpolation=method)
-    cv2.putText(tile, title, (4, 21), cv2.FONT_HERSHEY_SIMPLEX, 0.62, (0, 0, 0), 2, cv2.LINE_AA)
+    cv2.putText(tile, title, (4, 21), cv2.FONT_HERSHEY_SIMPLEX, 0.55, (0, 0, 0), 1, cv2.LINE_AA)
     return tile
 
 

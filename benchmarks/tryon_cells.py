@@ -154,7 +154,7 @@ class Wigs:
         points = fitting_of(model, None, max_pixels=_MAX_PIXELS).seen.points[:, :2]
         width = float(np.linalg.norm(points[454] - points[234]))
         x, y = points.mean(0)
-        return _within((x - 2 * width, y - 1.9 * width, x + 2 * width, y + 2.5 * width), size)
+        return _within((x - 2.4 * width, y - 1.9 * width, x + 2.4 * width, y + 2.6 * width), size)
 
 
 class DrawnWigs(Wigs):
