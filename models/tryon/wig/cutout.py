@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
@@ -37,7 +38,7 @@ def trimap(picture_rgb: Picture, hair_alpha: Matte, person_matte: Matte, face_wi
         radius = max(1, round(share * face_width))
         return np.asarray(cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * radius + 1,) * 2), np.uint8)
 
-    apart = _against_ground(picture_rgb, (hair_alpha < 0.02) & (person_matte < 0.05))
+    apart = against_ground(picture_rgb, (hair_alpha < 0.02) & (person_matte < 0.05))
     # Hair-coloured ground beside the person is no hair, and hair is more than the person's matte, which loses tails.
     inside = ((hair_alpha > _SURE[1]) & ((person_matte > _PERSON) | (apart > _APART))).astype(np.uint8)
     sure = cv2.erode(inside, disc(_INNER), borderType=cv2.BORDER_REPLICATE) > 0
@@ -57,7 +58,7 @@ def trimap(picture_rgb: Picture, hair_alpha: Matte, person_matte: Matte, face_wi
     return np.where(sure & ~ground, 1.0, np.where(possible & ~ground, 0.5, 0.0))
 
 
-def _against_ground(picture_rgb: Picture, ground: NDArray[np.bool_]) -> NDArray[np.float32]:
+def against_ground(picture_rgb: Picture, ground: NDArray[np.bool_]) -> NDArray[np.float32]:
     """How far each pixel's colour is from any of the ground's, Delta E."""
     import cv2
 
@@ -82,8 +83,13 @@ def _texture(picture_rgb: Picture, face_width: float) -> NDArray[np.float32]:
     return np.asarray(np.sqrt(np.maximum(cv2.blur(lightness**2, (side, side)) - mean**2, 0)), np.float32)
 
 
-def cut_out(picture_rgb: Picture, known: NDArray[np.float64]) -> Picture:
+def cut_out(
+    picture_rgb: Picture, known: NDArray[np.float64], tidy: Callable[[Matte], Matte] = lambda alpha: alpha
+) -> Picture:
     """The hair as (h, w, 4), straight alpha, its colour free of what is behind and going on beyond the edges.
+
+    Args:
+        tidy: What is done to the matte before its colours are estimated.
 
     Source: closed-form matting (Levin, Lischinski and Weiss 2008) and multi-level foreground estimation (Germer et al.
     2020), both as PyMatting (MIT) has them.
@@ -96,7 +102,7 @@ def cut_out(picture_rgb: Picture, known: NDArray[np.float64]) -> Picture:
     alpha = np.clip(estimate_alpha_cf(image, known, preconditioner=precondition), 0, 1)
     # A haze over everything is no hair; what is nearly whole is whole.
     alpha = np.clip((alpha - 0.04) / 0.92, 0, 1)
-    return with_own_colour(picture_rgb, alpha.astype(np.float32), estimate_foreground_ml)
+    return with_own_colour(picture_rgb, tidy(alpha.astype(np.float32)), estimate_foreground_ml)
 
 
 def with_own_colour(picture_rgb: Picture, alpha: Matte, estimate: object = None) -> Picture:

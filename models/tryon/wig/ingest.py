@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.tryon.wig.asset import WigAsset
-from models.tryon.wig.cutout import cut_out, trimap
+from models.tryon.wig.cutout import against_ground, cut_out, trimap
 from models.tryon.wig.light import FaceLight, face_light
 from models.tryon.wig.mending import frame_cuts, mended, tapered
 from models.tryon.wig.pins import head_of_outline, pinned
 from models.tryon.wig.quality import emptiness, frame_reasons, sharpness_reasons, skin_reasons
 from models.tryon.wig.seeing import find_head
+from models.tryon.wig.tidying import tidied, without_flecks
 from models.video.picture import PictureSource, read_picture
 from services.domain.errors import ContentRejected
 from services.domain.product import ProductView, QualityReason
@@ -150,7 +151,9 @@ def _cutout(source: PictureSource, pins: Mapping[str, tuple[float, float]]) -> _
     known = trimap(crop, hair_here, person_here, face_width * factor)
     if not (known == 1).any():
         raise ContentRejected("No hair was found in the photo, or next to none.", code="product_empty", param="photo")
-    rgba = cut_out(crop, known)
+    apart = against_ground(crop, (hair_here < 0.02) & (person_here < 0.05))
+    rgba = cut_out(crop, known, lambda matte: tidied(matte, crop, apart, points))
+    rgba = without_flecks(rgba, apart, face_width * factor)
     if alpha is not None:
         rgba[..., 3] = np.minimum(rgba[..., 3], np.rint(_fit(alpha, box, shape) * 255)).astype(np.uint8)
     return _Cutout(
