@@ -21,6 +21,9 @@ _SNAP: Final = (0.72, 1.3)
 _LONG: Final = (0.74, 1.16)  # of the arm: a sleeve of such a length ends at the wrist
 _EASE_OUTER: Final = (1.08, 1.38)  # least and most half-width, of the bare arm's
 _EASE_INNER: Final = (1.08, 1.75)
+_HIDDEN: Final = 0.22  # of the span: how far inwards of the seam an arm may hide the trunk
+_SHORTEST: Final = 0.06  # of the arm: how far beyond the armpit the shortest sleeve ends
+_SLANT: Final = 0.3  # of the slant of a cuff lying flat
 _USUAL_ARM: Final = 1.42  # of the span; an arm that points at the camera looks shorter
 
 
@@ -101,18 +104,34 @@ def fit_sleeve(trunk: Trunk, figure: Figure, side: Side, person: Mask, hand: Mas
     ends = [start + length / usual for start, length in zip(starts, lengths, strict=True)]
     if _LONG[0] <= (ends[0] + ends[1]) / 2 <= _LONG[1]:
         ends = [_hand_begins(hand, line)] * 2
+    else:
+        # A cuff goes round the arm, whichever way the sleeve lay on the table.
+        middle = max((ends[0] + ends[1]) / 2, max(starts) + _SHORTEST)
+        ends = [middle + _SLANT * (end - middle) for end in ends]
     ends = [min(end, 1.15) for end in ends]
     contours = [
         _contour(person, arm, line, side, np.linspace(start, end, _ROWS), own_width, inwards=inwards)
         for start, end, inwards in zip(starts, ends, (False, True), strict=True)
     ]
+    armpit = trunk.seams[side][1]
+    if max(ends) < _LONG[0]:
+        armpit = _in_front(armpit, contours[1][0], figure, side)
     outer, inner = (
-        _from_seam(contour, seam, 0.22 * figure.span) for contour, seam in zip(contours, trunk.seams[side], strict=True)
+        _from_seam(contour, seam, 0.22 * figure.span)
+        for contour, seam in zip(contours, (trunk.seams[side][0], armpit), strict=True)
     )
     columns = np.linspace(0, 1, _COLUMNS, dtype=np.float32)[None, :, None]
     picture = outer[:, None] * (1 - columns) + inner[:, None] * columns
     mesh = product[0][:, None] * (1 - columns) + product[1][:, None] * columns
     return _with_overlap(picture, mesh, trunk, figure, edges.armpits, side, min(ends))
+
+
+def _in_front(seam: Points, arm: Points, figure: Figure, side: Side) -> Points:
+    """Where a short sleeve starts at the armpit: an arm that hangs lies before the trunk's side and hides the seam."""
+    seam_at, arm_at = figure.locate(np.stack([seam, arm]))
+    sign = 1.0 if side is Side.LEFT else -1.0
+    inwards = float(np.clip(sign * (seam_at[0] - arm_at[0]), 0, _HIDDEN * figure.span))
+    return np.asarray(seam - sign * inwards * figure.across, np.float32)
 
 
 def _hand_begins(hand: Mask, line: Points) -> float:

@@ -1,0 +1,206 @@
+"""Bare arms and legs where old sleeves and trousers are taken away: their shape under the cloth, and their shading."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.perception.face import FaceLandmarks
+from models.tryon.garment.figure import Limb, Side
+from models.tryon.garment.sleeves import outward, reach_of
+from models.tryon.garment.warp import Box, Colours, Mask, Points, strip_map
+
+_ROWS: Final = 49
+_COLUMNS: Final = 9
+_UNDER_CLOTH: Final = 0.80  # of the cloth's width over a limb
+_USUAL: Final = 0.86  # of the figure's radii, which leave room for cloth, where nothing of the limb is seen
+_THICKNESS: Final = (0.66, 1.12)
+_LEAST: Final = 0.60  # of the usual width: cloth that seems narrower was not seen right
+_WRIST: Final = (0.90, 1.04)  # of an arm: where the seen hand's own edges count
+_EDGE_LIGHT: Final = 0.60  # of the middle: skin at the edge of a limb turns away from the light
+_SHADOW_TINT: Final = (1.0, 0.955, 0.925)  # shadows on skin are redder: red, green, blue
+_MOTTLE: Final = 0.012  # how much skin varies from place to place
+_LUMA: Final = np.array([0.299, 0.587, 0.114], np.float32)
+_CHEEKS: Final = ((117, 50, 205), (346, 280, 425))  # of the face mesh: the picture's left and right cheek
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BareLimb:
+    """A limb's edges, row by row from its first joint to beyond its last.
+
+    Attributes:
+        at: (rows,): shares of the limb's length.
+        outer, inner: Its edges in the picture, (rows, 2).
+        bend: Share at which the elbow or the knee is.
+        is_leg: Whether that is a knee.
+    """
+
+    at: NDArray[Any]
+    outer: Points
+    inner: Points
+    side: Side
+    bend: float
+    is_leg: bool
+
+    @property
+    def width(self) -> float:
+        """Half the middle width, pixels."""
+        return float(np.median(np.linalg.norm(self.outer - self.inner, axis=1))) / 2
+
+
+def bare_limb(limb: Limb, side: Side, person: Mask, skin: Mask, *, end: float, is_leg: bool) -> BareLimb:
+    """The shape of a limb: where skin is seen its own edges, elsewhere what fits under the cloth, led into each other.
+
+    Args:
+        limb: Its joints and usual radii.
+        side: Whose.
+        person: Matte of the dressed person.
+        skin: What is bare in the photo.
+        end: Share of the length up to which it is wanted; may lie beyond the last joint.
+        is_leg: A leg, not an arm.
+    """
+    import cv2
+
+    line = limb.centre_line(61)
+    past = line[-1] - line[-5]
+    line = np.concatenate([line, line[-1:] + past * np.linspace(0.25, 3.0, 12, dtype=np.float32)[:, None]])
+    shares = np.arange(len(line)) / 60
+    at = np.linspace(0.0, end, _ROWS)
+    centre = np.stack([np.interp(at, shares, line[:, k]) for k in range(2)], 1).astype(np.float32)
+    normals = outward(line, side)
+    normal = np.stack([np.interp(at, shares, normals[:, k]) for k in range(2)], 1).astype(np.float32)
+    normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-6)
+    usual = limb.radius_at(np.minimum(at, 1).astype(np.float32))
+    most = float(usual.max()) * 2.2
+    cloth = [reach_of(person, centre, way * normal, most) for way in (1, -1)]
+    seen = [reach_of(skin, centre, way * normal, most) for way in (1, -1)]
+    thick = (seen[0][0] + seen[1][0]) / 2
+    real = seen[0][1] & seen[1][1] & (thick > 0.45 * usual) & (thick < 1.45 * usual)
+    if not is_leg:
+        real &= at < _WRIST[1]  # a hand is wider than its wrist
+    firm = real & (at < 0.98) & (at > 0.25)
+    thickness = float(np.median(thick[firm] / usual[firm])) if firm.sum() >= 3 else _USUAL
+    radius = usual * np.float32(np.clip(thickness, *_THICKNESS))
+    # Where cloth shows both of its edges the limb lies in its middle, where one, a little within it.
+    both = cloth[0][1] & cloth[1][1]
+    half = np.clip((cloth[0][0] + cloth[1][0]) / 2 * _UNDER_CLOTH, _LEAST * radius, radius)
+    middle = np.where(both, (cloth[0][0] - cloth[1][0]) / 2, 0)
+    alone = cloth[0][1] & ~cloth[1][1]
+    middle = np.where(alone, np.minimum(cloth[0][0] * 0.94 - radius, 0), middle)
+    half = np.where(both, half, radius)
+    middle = np.where(at < 0.12, 0, np.clip(middle, -0.6 * radius, 0.6 * radius))
+    middle = np.where(real, (seen[0][0] - seen[1][0]) / 2, middle)
+    half = np.where(real, thick, half)
+    edges = [half + middle, half - middle]
+    smooth = [
+        cv2.GaussianBlur(
+            cv2.medianBlur(edge.astype(np.float32)[:, None], 5), (1, 13), 2.6, borderType=cv2.BORDER_REPLICATE
+        )[:, 0]
+        for edge in edges
+    ]
+    # Blurring must not lead seen edges astray.
+    weight = cv2.GaussianBlur(real.astype(np.float32)[:, None], (1, 5), 1.0, borderType=cv2.BORDER_REPLICATE)[:, 0]
+    smooth = [edge * weight + wide * (1 - weight) for edge, wide in zip(edges, smooth, strict=True)]
+    first = float(np.linalg.norm(limb.joints[1] - limb.joints[0])) / max(limb.length, 1e-6)
+    return BareLimb(
+        at=at,
+        outer=(centre + normal * smooth[0][:, None]).astype(np.float32),
+        inner=(centre - normal * smooth[1][:, None]).astype(np.float32),
+        side=side,
+        bend=first,
+        is_leg=is_leg,
+    )
+
+
+def light_from(picture: Colours, face: FaceLandmarks | None) -> float:
+    """-1 to 1: how far the light comes from the picture's left or right, by the two cheeks; 0 without a face."""
+    if face is None:
+        return 0.0
+    height, width = picture.shape[:2]
+    reach = max(1, round(0.03 * face.width))
+    sides = []
+    for places in _CHEEKS:
+        values = []
+        for x, y in np.rint(face.points[list(places), :2]).astype(int):
+            if reach <= x < width - reach and reach <= y < height - reach:
+                values.append(float((picture[y - reach : y + reach + 1, x - reach : x + reach + 1] @ _LUMA).mean()))
+        sides.append(float(np.median(values)) if values else 0.0)
+    left, right = sides
+    if min(left, right) <= 0:
+        return 0.0
+    return float(np.clip(2.2 * (right - left) / (right + left), -0.8, 0.8))
+
+
+def shaded(
+    limb: BareLimb, colour: Colours, shape: tuple[int, ...], light: float, generator: np.random.Generator
+) -> tuple[Box, Colours, Mask]:
+    """The limb as a picture: its box, colours (h, w, 3) and alpha.
+
+    Args:
+        limb: Its edges.
+        colour: Of lit skin, (3,).
+        shape: Of the picture.
+        light: What ``light_from`` says.
+        generator: For the way skin varies from place to place.
+    """
+    import cv2
+
+    across = np.linspace(1, -1, _COLUMNS, dtype=np.float32)
+    share = (across[None, :, None] + 1) / 2
+    picture = limb.outer[:, None] * share + limb.inner[:, None] * (1 - share)
+    rows = np.broadcast_to(limb.at.astype(np.float32)[:, None], (_ROWS, _COLUMNS))
+    mapped = strip_map(
+        picture.astype(np.float32), np.stack([np.broadcast_to(across, (_ROWS, _COLUMNS)), rows], -1), shape
+    )
+    if mapped.box.is_empty:
+        return mapped.box, np.zeros((0, 0, 3), np.float32), np.zeros((0, 0), np.float32)
+    inside = (mapped.x > -50).astype(np.float32)
+    across = np.clip(np.where(inside > 0, mapped.x, 0), -1, 1)
+    along = np.where(inside > 0, mapped.y, 0)
+    sign = 1.0 if limb.side is Side.LEFT else -1.0  # outward of the left limb is the picture's right
+    toward = across * sign - 0.35 * light
+    round_light = np.sqrt(np.clip(1 - (0.93 * toward) ** 2, 0.02, 1))
+    level: Mask = (_EDGE_LIGHT + (1 - _EDGE_LIGHT) * round_light).astype(np.float32)
+    level *= 1 + (0.03 * light * across * sign).astype(np.float32)
+    # The side towards the body gets less light.
+    level *= (1 - 0.05 * np.clip(-across, 0, 1)).astype(np.float32)
+    level *= _knee(across * sign, along, limb.bend) if limb.is_leg else _elbow(across, along, limb.bend)
+    level = cv2.GaussianBlur(level, (0, 0), max(0.6, 0.06 * limb.width))
+    patches = generator.standard_normal((max(2, inside.shape[0] // 14), max(2, inside.shape[1] // 14)))
+    patches = cv2.resize(patches.astype(np.float32), inside.shape[::-1], interpolation=cv2.INTER_CUBIC)
+    level = level * (1 + _MOTTLE * np.clip(patches, -2, 2))
+    shadow = np.clip(1 - level, 0, 1)[..., None]
+    tint = np.array(_SHADOW_TINT, np.float32) ** (shadow * 2.2)
+    alpha = cv2.GaussianBlur(inside, (0, 0), 0.9)
+    return mapped.box, (colour * level[..., None] * tint).astype(np.float32), np.asarray(alpha, np.float32)
+
+
+def _knee(across: Mask, along: Mask, bend: float) -> Mask:
+    """Light on a kneecap, the dent below it, the shin."""
+    cap = np.exp(-(((along - bend) / 0.045) ** 2) - (across / 0.55) ** 2)
+    below = np.exp(-(((along - bend - 0.075) / 0.03) ** 2) - (across / 0.6) ** 2)
+    shin = np.exp(-((across + 0.25) ** 2) / 0.06) * np.clip((along - bend - 0.08) / 0.1, 0, 1)
+    return np.asarray(1 + 0.05 * cap - 0.07 * below + 0.035 * shin, np.float32)
+
+
+def _elbow(across: Mask, along: Mask, bend: float) -> Mask:
+    """The crook of an arm, softly, and the muscles above and below it."""
+    crook = np.exp(-(((along - bend + 0.06 * across) / 0.022) ** 2) - ((across + 0.3) / 0.5) ** 2)
+    below = np.exp(-(((along - bend - 0.14) / 0.10) ** 2) - ((across - 0.25) / 0.5) ** 2)
+    above = np.exp(-(((along - bend + 0.17) / 0.12) ** 2) - ((across + 0.1) / 0.5) ** 2)
+    return np.asarray(1 - 0.05 * crook + 0.03 * below + 0.025 * above, np.float32)
+
+
+def like_hand(picture: Colours, hand: Mask, face_colour: Colours) -> Colours:
+    """The colour of an arm, (3,): between face and hand, as bright as the face or a little less."""
+    pixels = picture[hand > 0.9]
+    if len(pixels) < 80:
+        return face_colour
+    luma = pixels @ _LUMA
+    lit = np.median(pixels[luma >= np.median(luma)], axis=0)
+    usual = float(face_colour @ _LUMA)
+    lit = lit * np.clip(float(lit @ _LUMA), 0.86 * usual, 1.06 * usual) / max(float(lit @ _LUMA), 1.0)
+    return np.asarray(0.4 * face_colour + 0.6 * lit, np.float32)
