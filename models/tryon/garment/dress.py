@@ -21,6 +21,7 @@ from models.tryon.garment.wearer import Wearer, arm_mask, head_mask
 from services.domain.product import GarmentCategory
 
 _FROM_WAIST: Final = (GarmentCategory.SKIRT, GarmentCategory.TROUSERS)
+_ARMHOLE: Final = 0.22  # of the span: how far above the armpit a bare arm comes before the trunk
 _INNER_LIGHT: Final = 0.82
 
 
@@ -115,8 +116,8 @@ def draw(asset: Asset, fitted: Fitted, shape: tuple[int, int]) -> list[Layer]:
                 name=name,
                 box=mapped.box,
                 colours=colours,
-                alpha=alpha * (1 - back),
-                inner=alpha * back,
+                alpha=alpha - np.minimum(back, alpha),
+                inner=np.minimum(back, alpha),  # a soft edge of the inside is no front
                 map=mapped,
             )
         )
@@ -169,7 +170,8 @@ def dress(wearer: Wearer, asset: Asset, *, seed: int = 0) -> Dressed:
     gain = shading.light_of(canvas.colours, wearer.skin)
     generator = np.random.default_rng(seed)
     ends = {strip.side: strip.end_share for strip in fitted.sleeves}
-    removal = uncover(canvas, wearer, asset.category, covered, head, sleeve_ends=ends, generator=generator)
+    seams = fitted.trunk.seams if fitted.trunk is not None else {}
+    removal = uncover(canvas, wearer, asset.category, covered, head, sleeve_ends=ends, seams=seams, generator=generator)
     stage = _Stage(
         canvas=canvas,
         wearer=wearer,
@@ -292,7 +294,9 @@ class _Stage:
             share = sleeve.end_share - 0.12 * span / max(arm.length, 1.0)
         elif fitted.trunk is not None and side in fitted.trunk.seams:
             share = float(np.argmin(((line[:40] - fitted.trunk.seams[side][1]) ** 2).sum(1))) / 60
-            share += 0.14 * span / max(arm.length, 1.0) if at_armpit else 0.0  # there the overlap has ended
+            # Below a sleeve's seam the overlap has ended; a bare arm hides the corner of the armhole.
+            aside = 0.14 if at_armpit else -_ARMHOLE
+            share = max(0.03, share + aside * span / max(arm.length, 1.0))
         else:
             share = 0.3
         index = int(np.clip(share * 60, 0, 59))
@@ -300,4 +304,12 @@ class _Stage:
         axis = axis / max(float(np.linalg.norm(axis)), 1e-6)
         y, x = np.ogrid[0:height, 0:width]
         past = (x - line[index, 0]) * axis[0] + (y - line[index, 1]) * axis[1]
-        return np.asarray(np.clip(past / (0.06 * span), 0, 1), np.float32)
+        beyond = np.clip(past / (0.06 * span), 0, 1)
+        if sleeve is None and fitted.trunk is not None and side in fitted.trunk.seams:
+            # Outwards of the strap a bare arm hides the corner of the armhole.
+            sign = 1.0 if side is Side.LEFT else -1.0
+            strap = sign * float(figure.locate(fitted.trunk.seams[side][:1])[0, 0])
+            aside = (x - figure.origin[0]) * figure.across[0] + (y - figure.origin[1]) * figure.across[1]
+            below = np.clip(((y - line[0, 1]) * figure.down[1]) / (0.1 * span), 0, 1)
+            beyond = np.maximum(beyond, np.clip((sign * aside - strap) / (0.04 * span) + 0.5, 0, 1) * below)
+        return np.asarray(beyond, np.float32)

@@ -32,6 +32,7 @@ _ANGLES: Final = (1.3, 1.1, 0.9, 0.7, 0.5, 0.05)
 _NARROWED: Final = tuple(float(np.sin(angle) / angle) for angle in _ANGLES)
 _ROUND: Final = 0.45
 _FLARE: Final = 0.62
+_STRIDE: Final = 1.2  # most that legs apart widen a skirt
 _NUM_SIDE_POINTS: Final = 6
 
 
@@ -176,7 +177,8 @@ class _Joined:
         flat = own * self._scale * figure.shown_span / figure.span
         hips = figure.torso_length + 0.1 * figure.span
         if row > hips and self._flares:
-            return hanging_half_width(flat, float(figure.reach(hips, side)))
+            hanging = hanging_half_width(flat, float(figure.reach(hips, side)))
+            return max(hanging, min(body, _STRIDE * flat))  # legs apart draw it wide
         return worn_half_width(flat * _DRAPE, body, is_sure=is_sure, scale_across=1.0)
 
     def hem(self, bottom: str) -> NDArray[Any]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.tryon.garment.figure import Limb
-from models.tryon.garment.sleeves import outward
+from models.tryon.garment.sleeves import outward, reach_of
 from models.tryon.garment.warp import Box, Colours, Mask, Points, strip_map
 
 _SIDE_PX: Final = 256  # smooth fills are made at this size
@@ -90,7 +90,45 @@ def skin_colour(picture: Colours, skin: Mask, fallback: Colours | None = None) -
     return np.asarray(np.median(chosen if len(chosen) else pixels, axis=0), np.float32)
 
 
-def limb_strip(limb: Limb, side: object, start: float, end: float, *, scale: float = 1.0) -> tuple[Points, Points]:
+def matched(colours: Colours, picture: Colours, real: NDArray[np.bool_], reach: float) -> Colours:
+    """Made ``colours`` led into ``picture``: as it is where ``real``, less and less over ``reach`` pixels."""
+    import cv2
+
+    if real.sum() < 60:
+        return colours
+    difference = smooth_fill(picture - colours, real.astype(np.float32))
+    distance = cv2.distanceTransform((~real).astype(np.uint8), cv2.DIST_L2, 3)
+    share = np.exp(-distance / max(reach, 1.0)).astype(np.float32)[..., None]
+    return np.asarray(colours + difference * share, np.float32)
+
+
+def seen_thickness(limb: Limb, side: object, skin: Mask) -> tuple[float, float]:
+    """How thick a limb is where it first is bare, of what is usual, and how far outwards of its axis it lies, pixels.
+
+    1 and 0 where nothing of it is seen.
+    """
+    from models.tryon.garment.figure import Side
+
+    at = np.linspace(0.3, 1.0, 29)
+    line = limb.centre_line(41)
+    shares = np.arange(len(line)) / 40
+    centre = np.stack([np.interp(at, shares, line[:, k]) for k in range(2)], 1).astype(np.float32)
+    normals = outward(line, Side(str(side)))
+    normal = np.stack([np.interp(at, shares, normals[:, k]) for k in range(2)], 1).astype(np.float32)
+    bare = limb.radius_at(at.astype(np.float32))
+    ends = [reach_of(skin, centre, way * normal, float(bare.max()) * 1.8) for way in (1, -1)]
+    seen = (ends[0][0] + ends[1][0]) / 2 / np.maximum(bare, 1.0)
+    good = ends[0][1] & ends[1][1] & (seen > 0.5)
+    if good.sum() < 3:
+        return 1.0, 0.0
+    first = np.flatnonzero(good)[:5]
+    shift = (ends[0][0] - ends[1][0])[first] / 2
+    return float(np.clip(np.median(seen[first]), 0.7, 1.25)), float(np.median(shift))
+
+
+def limb_strip(
+    limb: Limb, side: object, start: float, end: float, *, scale: float = 1.0, aside: float = 0.0
+) -> tuple[Points, Points]:
     """The bare limb between two shares of its length as meshes: picture (rows, 9, 2) and (across -1..1, along 0..1)."""
     from models.tryon.garment.figure import Side
 
@@ -103,6 +141,7 @@ def limb_strip(limb: Limb, side: object, start: float, end: float, *, scale: flo
     normal = outward(line, Side(str(side)))
     normal = np.stack([np.interp(at, shares, normal[:, k]) for k in range(2)], 1).astype(np.float32)
     radius = limb.radius_at(np.minimum(at, 1).astype(np.float32)) * np.float32(scale)
+    centre = np.asarray(centre + np.float32(aside) * normal, np.float32)
     across = np.linspace(1, -1, 9, dtype=np.float32)
     picture = centre[:, None] + across[None, :, None] * radius[:, None, None] * normal[:, None]
     coordinates = np.stack(
@@ -121,6 +160,7 @@ def shaded_limb(
     *,
     light_from: float = 0.0,
     scale: float = 1.0,
+    aside: float = 0.0,
     bend: float | None = None,
 ) -> tuple[Box, Colours, Mask]:
     """A bare limb as a picture: its box, colours (h, w, 3) and alpha.
@@ -128,11 +168,12 @@ def shaded_limb(
     Args:
         light_from: -1 to 1: lit from the picture's left or right.
         scale: On the limb's width.
+        aside: How far outwards of its axis it lies, pixels.
         bend: Where on the limb a knee is, drawn as one.
     """
     import cv2
 
-    picture, coordinates = limb_strip(limb, side, start, end, scale=scale)
+    picture, coordinates = limb_strip(limb, side, start, end, scale=scale, aside=aside)
     mapped = strip_map(picture, coordinates, shape)
     if mapped.box.is_empty:
         return mapped.box, np.zeros((0, 0, 3), np.float32), np.zeros((0, 0), np.float32)

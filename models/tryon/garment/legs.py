@@ -26,6 +26,8 @@ _FULL_BAGGY: Final = (0.6, 1.22)  # overalls are wider at the waist than what th
 _SNAP: Final = (0.74, 1.28)
 _EASE: Final = (1.1, 2.1)
 _WIDTHS: Final = (0.8, 1.22)
+_STRIDE: Final = 1.3  # most that legs apart widen a skirt
+_PARTING: Final = 0.03  # of the span: half the gap between two trouser legs at the ankles, at least
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +173,13 @@ def _leg_contours(
     own = np.linalg.norm(product_outer - product_inner, axis=1) / 2 * scale * _LEG_DRAPE
     width = np.clip(own, bare * _EASE[0], np.maximum(bare * _EASE[1], 0.17 * figure.span)).astype(np.float32)
     outer = centre + normal * _edge(person, centre, normal, width)[:, None]
-    inner = centre - normal * _edge(person, centre, -normal, width)[:, None]
+    to_inside = _edge(person, centre, -normal, width)
+    # A skirt in the photo fills the gap between the legs: trousers part there all the same.
+    other = figure.legs[Side.RIGHT if side is Side.LEFT else Side.LEFT].centre_line(61)
+    between = np.stack([np.interp(np.minimum(at, 1), shares[:61], other[:, k]) for k in range(2)], 1) - centre
+    middle = (between * -normal).sum(1) / 2 - np.linspace(0.0, _PARTING, len(at)) * figure.span
+    to_inside = np.minimum(to_inside, np.maximum(middle, bare * 1.02)).astype(np.float32)
+    inner = centre - normal * to_inside[:, None]
     return outer.astype(np.float32), inner.astype(np.float32)
 
 
@@ -273,6 +281,7 @@ def fit_skirt(garment: Garment, figure: Figure) -> Trunk:
                 half = float(np.clip(max(own, body * 1.01), _WIDTHS[0] * own, _WIDTHS[1] * own))
             else:
                 half = hanging_half_width(own / _DRAPE, float(figure.reach(hips, side)))
+                half = max(half, min(body * 1.02, _STRIDE * own))  # legs apart draw it wide
             factors[side] = half / max(abs(float(aside)), 1e-6)
             product.append(point)
             torso.append((sign * half, row))

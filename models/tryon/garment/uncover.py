@@ -9,10 +9,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from models.tryon.garment import infill
+from models.tryon.garment import infill, limbs
 from models.tryon.garment.canvas import Canvas
 from models.tryon.garment.figure import Side, usable_arm
-from models.tryon.garment.warp import Box, Colours, Mask, box_of
+from models.tryon.garment.warp import Box, Colours, Mask, Points, box_of
 from models.tryon.garment.wearer import Wearer, about_neck, capsule, pale_collar
 from services.domain.product import GarmentCategory
 
@@ -22,6 +22,9 @@ _LEGS: Final = (GarmentCategory.SKIRT, GarmentCategory.TROUSERS, GarmentCategory
 _TO_WRIST: Final = 0.97
 _LUMA: Final = np.array([0.299, 0.587, 0.114], np.float32)
 _GRAIN: Final = 1.6
+_THROAT: Final = 0.86  # of the lit face's brightness
+_EDGE: Final = 0.05  # of the span: so wide is what is made anew about the edge of old cloth on skin
+_REACH: Final = 0.25  # of the span: how far made skin takes on the colour of the skin beside it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +57,7 @@ def uncover(
     head: Mask,
     *,
     sleeve_ends: Mapping[Side, float],
+    seams: Mapping[Side, Points] | None = None,
     generator: np.random.Generator,
 ) -> Removal:
     """Fills the canvas where old clothes go and nothing new comes. Arms come back, as they belong before the trunk.
@@ -65,6 +69,7 @@ def uncover(
         covered: Where the new garment will be.
         head: What stays in front.
         sleeve_ends: Where on the arm (0 shoulder, 1 wrist) its sleeves end; empty without sleeves.
+        seams: Where its sleeves are sewn on, shoulder and armpit.
         generator: For the grain of new skin.
     """
     import cv2
@@ -72,10 +77,15 @@ def uncover(
     skin = np.clip((wearer.skin - 0.35) / 0.3, 0, 1) * (1 - pale_collar(wearer))
     old = _replaced(wearer, category, sleeved=bool(sleeve_ends))
     neck = _neck(wearer)
+    if sleeve_ends and seams:
+        neck = neck * _between_seams(wearer, seams)
     if category in (*_TOPS, GarmentCategory.DRESS):
         # A hood's inside and a collar's shadow look like neither cloth nor skin.
-        rest = wearer.person * (1 - skin) * (1 - head) * (1 - wearer.lower)
-        old = np.maximum(old, rest * about_neck(wearer))
+        rest = wearer.person * (1 - skin) * (1 - head) * (1 - np.maximum(wearer.lower, wearer.shoes))
+        size = max(3, round(0.12 * wearer.figure.span) | 1)
+        kernel = np.ones((size, size), np.uint8)
+        beside = cv2.dilate((old > 0.5).astype(np.float32), kernel) * (1 - cv2.dilate(wearer.hair, kernel))
+        old = np.maximum(old, rest * np.maximum(about_neck(wearer), beside))
     fringe = cv2.dilate(old, np.ones((2 * _FRINGE_PX + 1,) * 2, np.uint8))
     keep = np.maximum(head, skin)
     if category in _LEGS:
@@ -90,23 +100,14 @@ def uncover(
     picture = wearer.rgb.astype(np.float32)
     colour = infill.skin_colour(picture, wearer.face_skin * (1 - wearer.hair))
     below = _below_hem(wearer, need, old) if category in _TOPS else np.zeros(need.shape, bool)
-    gone = (need > 0.02) & ~below
-    background = np.zeros(need.shape, np.float32)
-    if gone.any():
-        known = cv2.dilate(wearer.matte, np.ones((9, 9), np.uint8)) < 0.05
-        if known.any():
-            background = np.clip(need * 1.6, 0, 1) * gone
-            canvas.lay(infill.mirrored_fill(picture, known, gone), background)
-    if below.any():
-        known = (cv2.erode(wearer.lower, np.ones((5, 5), np.uint8)) > 0.9) & (need < 0.02) & (covered < 0.02)
-        if known.sum() > 100:
-            soft = cv2.GaussianBlur(below.astype(np.float32), (0, 0), 1.0)
-            canvas.lay(infill.mirrored_fill(picture, known, below), soft * below)
-    bare = need * neck
+    above = _above_waist(wearer, need, covered) if category in _LEGS else np.zeros(need.shape, bool)
+    gone = (need > 0.02) & ~below & ~above
+    background = _fill_behind(canvas, wearer, picture, need, covered, gone=gone, below=below, above=above)
+    bare = _over_edge(need, covered, wearer) * neck * (1 - head)
     _skin_at_neck(canvas, wearer, bare, colour, picture, generator)
     if category in _LEGS or category is GarmentCategory.DRESS:
         for side in Side:
-            bare = np.maximum(bare, _bare_leg(canvas, wearer, side, need, colour, generator))
+            bare = np.maximum(bare, _bare_leg(canvas, wearer, side, need, covered, colour, generator))
     arms, arm_colours = {}, {}
     if category not in (*_LEGS, GarmentCategory.JACKET):
         for side in Side:
@@ -123,9 +124,9 @@ def uncover(
 def _replaced(wearer: Wearer, category: GarmentCategory, *, sleeved: bool) -> Mask:
     """The clothes that a garment of the category takes the place of."""
     if category is GarmentCategory.DRESS:
-        return wearer.clothes
+        return _without_scraps(wearer.clothes)
     if category in _LEGS:
-        return wearer.lower
+        return _without_scraps(wearer.lower)
     if category is GarmentCategory.JACKET and not sleeved:
         return np.zeros_like(wearer.upper)  # a vest goes over what is worn, sleeves and all
     if category is GarmentCategory.JACKET:
@@ -135,6 +136,87 @@ def _replaced(wearer: Wearer, category: GarmentCategory, *, sleeved: bool) -> Ma
             zone |= capsule(zone.shape, arm.joints, 0.24 * wearer.figure.span)
         return np.asarray(wearer.upper * zone, np.float32)
     return wearer.upper
+
+
+def _fill_behind(
+    canvas: Canvas,
+    wearer: Wearer,
+    picture: Colours,
+    need: Mask,
+    covered: Mask,
+    *,
+    gone: NDArray[np.bool_],
+    below: NDArray[np.bool_],
+    above: NDArray[np.bool_],
+) -> Mask:
+    """Background where old clothes are ``gone``, the garment ``below`` and the one ``above`` going on; the first."""
+    import cv2
+
+    background = np.zeros(need.shape, np.float32)
+    if gone.any():
+        known = cv2.dilate(wearer.matte, np.ones((9, 9), np.uint8)) < 0.05
+        if known.any():
+            background = (np.clip(need * 1.6, 0, 1) * gone).astype(np.float32)
+            canvas.lay(infill.mirrored_fill(picture, known, gone), background)
+    if below.any():
+        known = (cv2.erode(wearer.lower, np.ones((5, 5), np.uint8)) > 0.9) & (need < 0.02) & (covered < 0.02)
+        if known.sum() > 100:
+            soft = cv2.GaussianBlur(below.astype(np.float32), (0, 0), 1.0)
+            canvas.lay(infill.mirrored_fill(picture, known, below), soft * below)
+    if above.any():
+        known = (cv2.erode(wearer.upper, np.ones((5, 5), np.uint8)) > 0.9) & (covered < 0.02) & ~above
+        if known.sum() > 100:
+            soft = cv2.GaussianBlur(above.astype(np.float32), (0, 0), 1.0)
+            canvas.lay(infill.mirrored_fill(picture, known, above), np.where(above, soft, 0).astype(np.float32))
+    return background
+
+
+def _over_edge(need: Mask, covered: Mask, wearer: Wearer) -> Mask:
+    """``need`` and a little of the real skin beside it: seams, shadows and trims lie along the edge of old cloth."""
+    import cv2
+
+    size = max(2 * _FRINGE_PX + 1, round(_EDGE * wearer.figure.span) | 1)
+    grown = cv2.GaussianBlur(cv2.dilate(need, np.ones((size, size), np.uint8)), (0, 0), max(0.8, size / 6))
+    return np.asarray(np.maximum(need, grown * (1 - covered)), np.float32)
+
+
+def _between_seams(wearer: Wearer, seams: Mapping[Side, Points]) -> Mask:
+    """1 between the shoulder seams: what a sleeve leaves free beyond its own is no bare shoulder."""
+    figure = wearer.figure
+    height, width = wearer.person.shape
+    y, x = np.ogrid[0:height, 0:width]
+    aside = (x - figure.origin[0]) * figure.across[0] + (y - figure.origin[1]) * figure.across[1]
+    out = np.ones((height, width), np.float32)
+    for side, sign in ((Side.LEFT, 1.0), (Side.RIGHT, -1.0)):
+        if side in seams:
+            limit = sign * float(figure.locate(seams[side][:1])[0, 0]) - 0.06 * figure.span
+            out *= np.clip((limit - sign * aside) / (0.03 * figure.span) + 0.5, 0, 1).astype(np.float32)
+    return out
+
+
+def _above_waist(wearer: Wearer, need: Mask, covered: Mask) -> NDArray[np.bool_]:
+    """Old cloth above the new waistband: what is worn above goes on there."""
+    solid = covered > 0.5
+    columns = solid.any(0)
+    first = np.where(columns, solid.argmax(0), 0)
+    rows = np.arange(len(need))[:, None]
+    top = float(wearer.figure.place(np.array([[0.0, 0.6 * wearer.figure.torso_length]], np.float32))[0, 1])
+    near = (rows >= top) & (rows <= first + 2) & columns
+    return np.asarray(near & (need > 0.02) & (wearer.person > 0.5), np.bool_)
+
+
+def _without_scraps(clothes: Mask) -> Mask:
+    """Clothes without what seems cloth far from them, as a pale shoe does below a pale dress."""
+    import cv2
+
+    solid = (clothes > 0.5).astype(np.uint8)
+    count, labels, stats, _ = cv2.connectedComponentsWithStats(solid, connectivity=8)
+    if count < 2:
+        return clothes
+    areas = stats[:, cv2.CC_STAT_AREA].copy()
+    areas[0] = 0
+    keep = (areas > 0.05 * areas.max())[labels].astype(np.uint8)
+    return np.asarray(clothes * cv2.dilate(keep, np.ones((7, 7), np.uint8)), np.float32)
 
 
 def _below_hem(wearer: Wearer, need: Mask, old: Mask) -> NDArray[np.bool_]:
@@ -168,7 +250,8 @@ def _neck(wearer: Wearer) -> Mask:
     points: list[tuple[float, float]] = [(chin[0] * 0.6 - half, chin[1] - 0.1 * span)]
     for aside in np.linspace(0.2, 0.62, 8) * span * narrow:
         points.append((-float(aside), -figure.shoulder_top(float(aside), Side.RIGHT) + 0.01 * span))
-    points += [(-0.62 * span * narrow, 0.5 * span), (0.62 * span * narrow, 0.5 * span)]
+    points += [(-0.66 * span * narrow, 0.06 * span), (-0.62 * span * narrow, 0.5 * span)]
+    points += [(0.62 * span * narrow, 0.5 * span), (0.66 * span * narrow, 0.06 * span)]
     for aside in np.linspace(0.62, 0.2, 8) * span * narrow:
         points.append((float(aside), -figure.shoulder_top(float(aside), Side.LEFT) + 0.01 * span))
     points.append((chin[0] * 0.6 + half, chin[1] - 0.1 * span))
@@ -196,12 +279,14 @@ def _skin_at_neck(
     alpha, picture = np.ascontiguousarray(whole[where]), np.ascontiguousarray(picture[where])
     rows = box.top + np.arange(len(alpha), dtype=np.float32)[:, None]
     below_chin = (rows > wearer.chin[1] + 0.06 * span) & (rows < wearer.chin[1] + 0.9 * span)
-    hard = cv2.erode(wearer.skin[where] * (1 - wearer.hair[where]), np.ones((5, 5), np.uint8)) > 0.8
+    size = max(5, round(_EDGE * span) | 1)
+    hard = cv2.erode(wearer.skin[where] * (1 - wearer.hair[where]), np.ones((size, size), np.uint8)) > 0.8
     # Skin in the shadow of chin and beard would make the whole throat dark.
-    lit = picture @ _LUMA > 0.82 * float(colour @ _LUMA)
-    sure = hard & below_chin & lit
+    usual = float(colour @ _LUMA)
+    luma = picture @ _LUMA
+    sure = hard & below_chin & (luma > 0.82 * usual)
     if sure.sum() < 80:
-        sure = hard & (rows > wearer.chin[1] - 0.25 * span)
+        sure = hard & (rows > wearer.chin[1] - 0.25 * span) & (luma > 0.6 * usual)
     if sure.sum() >= 80:
         around = infill.smooth_fill(picture, sure.astype(np.float32))
         # Far from what is seen the throat is as bright as what is seen of it, a little redder than the face.
@@ -209,6 +294,9 @@ def _skin_at_neck(
         distance = cv2.distanceTransform((~sure).astype(np.uint8), cv2.DIST_L2, 3)
         share = np.exp(-distance / (0.3 * span))[..., None]
         tone = around * share + far * (1 - share)
+        # Below the shadow of the chin a throat is nearly as bright as the face.
+        bright = np.clip(_THROAT * usual / np.maximum(tone @ _LUMA, 1.0), 1.0, 2.0)[..., None]
+        tone = tone * (1 + (bright - 1) * np.clip(1 - np.exp(-distance / (0.06 * span)), 0, 1)[..., None])
     else:
         tone = np.broadcast_to(colour * 0.94, picture.shape)
     tone = infill.add_grain(np.asarray(tone, np.float32), alpha, _GRAIN, generator)
@@ -217,19 +305,53 @@ def _skin_at_neck(
 
 
 def _bare_leg(
-    canvas: Canvas, wearer: Wearer, side: Side, need: Mask, colour: Colours, generator: np.random.Generator
+    canvas: Canvas,
+    wearer: Wearer,
+    side: Side,
+    need: Mask,
+    covered: Mask,
+    colour: Colours,
+    generator: np.random.Generator,
 ) -> Mask:
     """A leg under old trousers; where it was drawn."""
     limb = wearer.figure.legs[side]
-    knee = float(np.linalg.norm(limb.joints[1] - limb.joints[0])) / max(limb.length, 1.0)
-    box, colours, alpha = infill.shaded_limb(limb, side, 0.0, 1.12, colour * 0.97, need.shape, bend=knee)
+    bare = limbs.bare_limb(limb, side, wearer.person, wearer.skin, end=1.12, is_leg=True)
+    light = limbs.light_from(wearer.rgb.astype(np.float32), wearer.face)
+    box, colours, alpha = limbs.shaded(bare, colour * 0.97, need.shape, light, generator)
     drawn = np.zeros(need.shape, np.float32)
     if box.is_empty:
         return drawn
-    alpha = alpha * np.clip(need[box.slices] * 1.6, 0, 1)
+    colours = _like_skin_beside(wearer, box, colours, alpha, need)
+    alpha = alpha * np.clip(_over_edge(need, covered, wearer)[box.slices] * 1.6, 0, 1)
+    alpha *= _below_end(covered, limb.centre_line(61), wearer.figure.span)[box.slices]
     canvas.lay(infill.add_grain(colours, alpha, _GRAIN, generator), alpha, box)
     drawn[box.slices] = alpha
     return drawn
+
+
+def _below_end(covered: Mask, line: Points, span: float) -> Mask:
+    """1 below the garment's end over a leg: a skirt that is narrower than old trousers bares no hip beside it."""
+    height, width = covered.shape
+    x, y = np.rint(line).astype(int).T
+    inside = (x >= 0) & (y >= 0) & (x < width) & (y < height)
+    over = np.flatnonzero(inside & (covered[np.clip(y, 0, height - 1), np.clip(x, 0, width - 1)] > 0.5))
+    if not len(over):
+        return np.ones(covered.shape, np.float32)
+    end = float(y[over[-1]])
+    rows = np.arange(height, dtype=np.float32)[:, None]
+    return np.broadcast_to(np.clip((rows - end) / (0.05 * span) + 1.6, 0, 1), covered.shape).astype(np.float32)
+
+
+def _like_skin_beside(wearer: Wearer, box: Box, colours: Colours, alpha: Mask, need: Mask) -> Colours:
+    """A made limb in the light and colour of what is seen of the real one."""
+    import cv2
+
+    where = box.slices
+    real = (wearer.skin[where] > 0.9) & (alpha > 0.9) & (need[where] < 0.02)
+    # The edge of old cloth bleeds and casts a shadow.
+    size = max(2 * _FRINGE_PX + 1, round(_EDGE * wearer.figure.span) | 1)
+    real &= cv2.dilate(need[where], np.ones((size, size), np.uint8)) < 0.02
+    return infill.matched(colours, wearer.rgb[where].astype(np.float32), real, _REACH * wearer.figure.span)
 
 
 def _bare_arm(
@@ -237,13 +359,23 @@ def _bare_arm(
 ) -> tuple[Mask, tuple[Box, Colours]] | None:
     """The arm under an old sleeve; None when the arm was bare already."""
     limb = usable_arm(wearer.figure.arms[side], wearer.figure, side)
-    box, colours, alpha = infill.shaded_limb(limb, side, 0.0, 1.14, colour, need.shape)
+    picture = wearer.rgb.astype(np.float32)
+    bare = limbs.bare_limb(limb, side, wearer.person, wearer.skin, end=1.14, is_leg=False)
+    colour = limbs.like_hand(picture, wearer.hands[side], colour)
+    box, colours, alpha = limbs.shaded(bare, colour, need.shape, limbs.light_from(picture, wearer.face), generator)
     if box.is_empty:
         return None
     was_covered = old[box.slices]
     if float((alpha * was_covered).sum()) < 0.08 * float(alpha.sum()):
         return None
+    colours = _like_skin_beside(wearer, box, colours, alpha, old)
     shape = need.shape
     whole = np.zeros(shape, np.float32)
     whole[box.slices] = alpha * np.clip(was_covered * 1.5, 0, 1)
+    # Into the shoulder, which was made with the throat, it goes over softly.
+    axis = limb.joints[1] - limb.joints[0]
+    axis = axis / max(float(np.linalg.norm(axis)), 1e-6)
+    y, x = np.ogrid[0 : shape[0], 0 : shape[1]]
+    past = (x - limb.joints[0][0]) * axis[0] + (y - limb.joints[0][1]) * axis[1]
+    whole *= np.clip(past / (0.18 * wearer.figure.span), 0, 1).astype(np.float32)
     return whole, (box, infill.add_grain(colours, alpha, _GRAIN, generator))

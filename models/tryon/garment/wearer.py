@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from models.perception.body import BodyAnalysis
 from models.perception.face import FaceLandmarks
 from models.perception.pose import BodyPoint, BodyPose
+from models.tryon.garment.bare import surely_bare
+from models.tryon.garment.colours import told_apart, with_long_hair
 from models.tryon.garment.figure import Figure, Side, measure, usable_arm
 from models.tryon.garment.warp import Mask, Points
 
@@ -77,21 +79,29 @@ def wearer_of(analysis: BodyAnalysis) -> Wearer:
     both = np.maximum(upper, lower)
     share = np.clip((upper / np.maximum(upper + lower, 1e-3) - 0.5) * 12 + 0.5, 0, 1)
     upper, lower = both * share, both * (1 - share)
+    figure = measure(analysis.pose, person)
+    hands = {Side.LEFT: skin.left_hand * own, Side.RIGHT: skin.right_hand * own}
+    bare = surely_bare(skin.mask * own, upper * own, figure, hands, analysis.face)
+    kept = np.where(skin.mask > 1e-3, bare / np.maximum(skin.mask, 1e-3), 0).astype(np.float32)
+    upper = np.maximum(upper, (skin.mask - bare) * own)  # what only seemed skin is cloth
+    upper, lower = told_apart(analysis.rgb, upper * own, lower * own, figure)
+    hair = with_long_hair(analysis.rgb, hair * own, upper, bare, person, figure)
+    upper, lower = upper * (1 - hair), lower * (1 - hair)
     return Wearer(
         rgb=analysis.rgb,
         person=person,
         matte=analysis.matte,
-        hair=hair * own,
-        skin=skin.mask * own,
-        face_skin=skin.face * own,
-        hands={Side.LEFT: skin.left_hand * own, Side.RIGHT: skin.right_hand * own},
-        upper=upper * own,
-        lower=lower * own,
+        hair=hair,
+        skin=bare,
+        face_skin=skin.face * own * kept,
+        hands={side: hand * kept for side, hand in hands.items()},
+        upper=upper,
+        lower=lower,
         shoes=clothing.shoes * own,
         is_one_piece=clothing.is_one_piece,
         pose=analysis.pose,
         face=analysis.face,
-        figure=measure(analysis.pose, person),
+        figure=figure,
     )
 
 
