@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import statistics
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -356,9 +357,9 @@ def _print_rows(folder: Path) -> list[Row]:
                 free += 1
                 if name in seen:
                     read_ += 1
-                    stretches.append((_anisotropy(printed[name], seen[name]), f"{kind} on {person}"))
+                    stretches.append((_anisotropy(printed[name], seen[name]), f"{kind}, {person}"))
                 else:
-                    unread.append(f"{kind} on {person}")
+                    unread.append(f"{kind}, {person}")
     share = read_ / max(free, 1)
     worst, where = max(stretches, default=(float("inf"), "nobody"))
     note = f"{pictures} pictures of 5 drawn garments on {len(people)} people, {refused} refused"
@@ -368,7 +369,7 @@ def _print_rows(folder: Path) -> list[Row]:
             value=f"{read_} of {free}",
             target="all",
             reached=free > 0 and share == 1,
-            note=f"OpenCV's ArUco detector at three times the size; {note}; not read: {', '.join(unread) or 'none'}",
+            note=f"OpenCV's ArUco detector at three times the size; {note}; not read: {_counted(unread)}",
         ),
         Row(
             what="their anisotropy, the most",
@@ -378,6 +379,10 @@ def _print_rows(folder: Path) -> list[Row]:
             note=f"{where}; the printed square against that in the picture",
         ),
     ]
+
+
+def _counted(names: list[str]) -> str:
+    return ", ".join(f"{number} on {name}" for name, number in Counter(names).most_common(6)) or "none"
 
 
 def _anisotropy(before: NDArray[np.float32], after: NDArray[np.float32]) -> float:
