@@ -8,29 +8,17 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from models.talking_head.mesh.topology import (
-    FACE_OVAL,
-    LEFT_EYE_LOWER,
-    LEFT_EYE_UPPER,
-    RIGHT_EYE_LOWER,
-    RIGHT_EYE_UPPER,
-)
+from models.tryon.wig.clothes_under_hair import clothes_under_hair, palette
 from models.tryon.wig.filling import grain_of, push_pull, with_grain
+from models.tryon.wig.head_frame import SKULL, HeadFrame, Mask, Matte, Points, disc
 
 Picture = NDArray[np.uint8]
-Matte = NDArray[np.float32]
-Points = NDArray[np.float32]
-Mask = NDArray[np.bool_]
 
-_SKULL: Final = (0.53, 0.60)  # half axes about the eyes' middle, in face widths and face heights
 _SCALP_SHARE: Final = 0.6  # of the forehead's median colour in the scalp
 _SCALP_SHADE: Final = 0.2  # darker towards the skull's edge
-_SIDE_LIGHT: Final = 24.0  # of 255
+_SPECK: Final = 0.012  # squared face widths
 _HALO: Final = 0.05  # face widths round hair and person that hold mixed colours
 _SKIN_PLACES: Final = (151, 9, 108, 337, 69, 299, 50, 280, 205, 425, 195, 5, 101, 330)
-_BROWS: Final = ((70, 63, 105, 66, 107, 55, 65, 52, 53, 46), (300, 293, 334, 296, 336, 285, 295, 282, 283, 276))
-_EYES: Final = (RIGHT_EYE_UPPER + RIGHT_EYE_LOWER, LEFT_EYE_UPPER + LEFT_EYE_LOWER)
-_NECK_WIDTH: Final = 0.36  # half, in face widths
 # The shoulder line of an average person seen from the front: sideways and down from the chin, in face widths.
 _SHOULDERS: Final = ((0.0, 0.50), (0.36, 0.42), (0.60, 0.56), (0.95, 0.72), (1.25, 0.95), (1.45, 1.50), (1.55, 2.60))
 
@@ -75,20 +63,22 @@ def take_hair_away(picture_rgb: Picture, points: Points, person_matte: Matte, ha
     import cv2
 
     generator = np.random.default_rng(0)
-    head = _HeadFrame(points, picture_rgb.shape[:2])
+    head = HeadFrame(points, picture_rgb.shape[:2])
     halo = max(2, round(_HALO * head.width))
     rgb = picture_rgb.astype(np.float32)
     skull, face = head.skull(), head.face()
-    near_hair = (cv2.dilate(hair_alpha, _disc(halo)) > 0.08) & ~(head.brows_and_eyes() & (hair_alpha < 0.15))
+    near_hair = (cv2.dilate(hair_alpha, disc(halo)) > 0.08) & ~(head.brows_and_eyes() & (hair_alpha < 0.15))
     body_visible = (person_matte > 0.6) & ~near_hair
     torso = _torso(head, body_visible, person_matte, near_hair)
     neck = head.neck() & ~torso
     inside = skull | face | neck | torso
     near_hair |= _loose(head, near_hair, person_matte, inside, halo)
-    rim = face & ~(cv2.erode(face.astype(np.uint8), _disc(max(1, round(0.1 * head.width)))) > 0)
+    rim = face & ~(cv2.erode(face.astype(np.uint8), disc(max(1, round(0.1 * head.width)))) > 0)
     near_hair |= _strands(rgb, head, near_hair, hair_alpha, (inside & ~face) | (rim & ~head.brows_and_eyes()))
 
-    known_behind = (cv2.dilate(person_matte, _disc(max(1, halo // 2))) < 0.06) & ~near_hair
+    near_hair |= _islands(head, near_hair, (person_matte > 0.3) & ~face)
+
+    known_behind = (cv2.dilate(person_matte, disc(max(1, halo // 2))) < 0.06) & ~near_hair
     plate = push_pull(rgb, known_behind.astype(np.float32))
     plate = with_grain(plate, grain_of(picture_rgb, known_behind), ~known_behind, generator)
     # Ears, cheeks, shoulders: what is person and not hair stays as it is.
@@ -96,10 +86,11 @@ def take_hair_away(picture_rgb: Picture, points: Points, person_matte: Matte, ha
     edge = np.asarray(cv2.GaussianBlur(inside.astype(np.float32), (0, 0), max(0.7, 0.012 * head.width)), np.float32)
     person_alpha = np.where(near_hair, np.maximum(kept * ~near_hair, edge), person_matte)
     ear_like = np.where(near_hair & head.ears(), kept * (hair_alpha < 0.3), 0)
+    ear_like = _joined(ear_like, inside, head)
     person_alpha = np.asarray(np.clip(np.maximum(person_alpha, ear_like), 0, 1), np.float32)
 
     skin = _skin(rgb, head, near_hair, face)
-    clothes = _clothes(rgb, head, body_visible & torso & ~face, torso & near_hair, plate, skin)
+    clothes = clothes_under_hair(rgb, head, body_visible & ~near_hair & torso & ~face, torso & near_hair, plate, skin)
     fill = np.where((torso & ~face & ~skull)[..., None], clothes, skin)
     fill = cv2.GaussianBlur(fill, (0, 0), max(0.6, 0.006 * head.width))
     mix = _soft(near_hair, halo)
@@ -117,79 +108,23 @@ def take_hair_away(picture_rgb: Picture, points: Points, person_matte: Matte, ha
     )
 
 
-class _HeadFrame:
-    """Shapes of the head in the picture, from its mesh alone."""
+def _joined(ears: Matte, inside: Mask, head: HeadFrame) -> Matte:
+    """Ears with what hair had hidden between them and the face; without what is loose or no more than a sliver."""
+    import cv2
 
-    def __init__(self, points: Points, shape: tuple[int, ...]) -> None:
-        self.points = points
-        self.height_px, self.width_px = int(shape[0]), int(shape[1])
-        across, down = points[454, :2] - points[234, :2], points[152, :2] - points[10, :2]
-        self.width = max(float(np.linalg.norm(across)), 1.0)
-        self.height = max(float(np.linalg.norm(down)), 1.0)
-        self.right = across / self.width
-        self.down = np.array([-self.right[1], self.right[0]], np.float32)
-        self.chin = points[152, :2]
-        x, y = np.meshgrid(np.arange(self.width_px, dtype=np.float32), np.arange(self.height_px, dtype=np.float32))
-        self._x, self._y = x, y
-
-    def from_point(self, place: Points) -> tuple[Matte, Matte]:
-        """How far right and down of ``place`` each pixel is in the head's own directions, pixels."""
-        dx, dy = self._x - place[0], self._y - place[1]
-        return dx * self.right[0] + dy * self.right[1], dx * self.down[0] + dy * self.down[1]
-
-    def face(self) -> Mask:
-        import cv2
-
-        mask = np.zeros((self.height_px, self.width_px), np.uint8)
-        cv2.fillPoly(mask, [np.round(self.points[list(FACE_OVAL), :2]).astype(np.int32)], 1)
-        return mask > 0
-
-    def skull(self) -> Mask:
-        """The bald head above the ears."""
-        middle = (self.points[[234, 454], :2].mean(0) + self.points[168, :2]) / 2
-        x, y = self.from_point(middle)
-        ellipse = (x / (_SKULL[0] * self.width)) ** 2 + (y / (_SKULL[1] * self.height)) ** 2
-        # Below the eyes the ellipse narrows into the jaw by itself; the neck begins there.
-        return np.asarray((ellipse < 1) & (y < 0.25 * self.height))
-
-    def neck(self) -> Mask:
-        x, y = self.from_point(self.chin)
-        jaw = 0.38 * self.height
-        widening = np.clip((y - 0.15 * self.width) / (0.5 * self.width), 0, 1) * 0.10
-        return np.asarray((np.abs(x) < (_NECK_WIDTH + widening) * self.width) & (y > -jaw) & (y < 0.75 * self.width))
-
-    def ears(self) -> Mask:
-        """Where ears stand out of the head."""
-        x, y = self.from_point(np.asarray(self.points[[234, 454], :2].mean(0), np.float32))
-        aside = np.abs(x) / self.width
-        return np.asarray((aside > 0.42) & (aside < 0.72) & (np.abs(y + 0.02 * self.height) < 0.24 * self.height))
-
-    def brows_and_eyes(self) -> Mask:
-        """What must never be taken for hair; not the tails of brows, over which hair hangs from the temples."""
-        import cv2
-
-        inner = cv2.erode(self.face().astype(np.uint8), _disc(max(1, round(0.085 * self.width))))
-        return (self._hulls(_BROWS, 0.01) & (inner > 0)) | self._hulls(_EYES, 0.035)
-
-    def _hulls(self, parts: tuple[tuple[int, ...], ...], grown: float) -> Mask:
-        """The convex parts of the face, grown by so many face widths."""
-        import cv2
-
-        mask = np.zeros((self.height_px, self.width_px), np.uint8)
-        for part in parts:
-            hull = cv2.convexHull(np.round(self.points[list(part), :2]).astype(np.int32))
-            cv2.fillConvexPoly(mask, hull, 1)
-        return cv2.dilate(mask, _disc(max(1, round(grown * self.width)))) > 0
-
-    def below_chin(self) -> Matte:
-        return self.from_point(self.chin)[1]
-
-    @property
-    def rows(self) -> Matte:
-        return self._y
+    whole = cv2.morphologyEx((ears > 0.5).astype(np.uint8), cv2.MORPH_OPEN, disc(max(1, round(0.02 * head.width))))
+    if not whole.any():
+        return np.zeros_like(ears)
+    reach = disc(max(1, round(0.09 * head.width)))
+    both = cv2.morphologyEx(np.maximum(whole, inside.astype(np.uint8)), cv2.MORPH_CLOSE, reach)
+    near = cv2.dilate(whole, reach) > 0
+    bridge = cv2.GaussianBlur(
+        ((both > 0) & near & head.ears()).astype(np.float32), (0, 0), max(0.7, 0.012 * head.width)
+    )
+    return np.asarray(np.maximum(ears * (cv2.dilate(whole, disc(max(1, round(0.02 * head.width)))) > 0), bridge))
 
 
-def _torso(head: _HeadFrame, body_visible: Mask, person_matte: Matte, near_hair: Mask) -> Mask:
+def _torso(head: HeadFrame, body_visible: Mask, person_matte: Matte, near_hair: Mask) -> Mask:
     """Where shoulders and clothes are, hair or not: the outline as seen, where hidden an average person's."""
     columns = np.arange(head.width_px, dtype=np.float32)
     sideways = np.abs(columns - head.chin[0]) / head.width
@@ -211,18 +146,18 @@ def _torso(head: _HeadFrame, body_visible: Mask, person_matte: Matte, near_hair:
     return np.asarray((head.rows >= line[None]) & (sideways[None] < 2.6))
 
 
-def _loose(head: _HeadFrame, near_hair: Mask, person_matte: Matte, inside: Mask, halo: int) -> Mask:
+def _loose(head: HeadFrame, near_hair: Mask, person_matte: Matte, inside: Mask, halo: int) -> Mask:
     """What else of the person round the head is no body: strands that the hair mask missed, and their halo."""
     import cv2
 
-    around = cv2.dilate(near_hair.astype(np.uint8), _disc(5 * halo)) > 0
-    suspected = cv2.dilate(person_matte, _disc(max(1, halo // 2))) > 0.04
+    around = cv2.dilate(near_hair.astype(np.uint8), disc(5 * halo)) > 0
+    suspected = cv2.dilate(person_matte, disc(max(1, halo // 2))) > 0.04
     solid_ear = head.ears() & (person_matte > 0.7)
     above = head.below_chin() < 0.6 * head.width
     return np.asarray(around & suspected & above & ~inside & ~solid_ear)
 
 
-def _strands(rgb: Matte, head: _HeadFrame, near_hair: Mask, hair_alpha: Matte, place: Mask) -> Mask:
+def _strands(rgb: Matte, head: HeadFrame, near_hair: Mask, hair_alpha: Matte, place: Mask) -> Mask:
     """Hair on neck and shoulders that the mask missed: what looks like the hair beside it and like nothing else."""
     import cv2
 
@@ -230,112 +165,33 @@ def _strands(rgb: Matte, head: _HeadFrame, near_hair: Mask, hair_alpha: Matte, p
     hanging = (hair_alpha > 0.8) & (y > -1.1 * head.width)
     if hanging.sum() < 0.05 * head.width**2:
         return np.zeros_like(near_hair)
-    reach = cv2.dilate(hanging.astype(np.uint8), _disc(max(2, round(0.35 * head.width)))) > 0
-    face = cv2.erode(head.face().astype(np.uint8), _disc(max(1, round(0.12 * head.width)))) > 0
+    reach = cv2.dilate(hanging.astype(np.uint8), disc(max(2, round(0.35 * head.width)))) > 0
+    face = cv2.erode(head.face().astype(np.uint8), disc(max(1, round(0.12 * head.width)))) > 0
     skin = np.median(rgb[face & ~near_hair], axis=0) if (face & ~near_hair).any() else np.array([190, 150, 130])
     cloth = rgb[place & ~near_hair & ~reach & (y > 0.5 * head.width)]
     others = [skin * shade for shade in (1.1, 0.85, 0.65, 0.5, 0.38)]
-    others += list(_palette(cloth)) if len(cloth) > 200 else []
-    to_hair = np.min([np.linalg.norm(rgb - colour, axis=2) for colour in _palette(rgb[hanging])], axis=0)
+    others += list(palette(cloth)) if len(cloth) > 200 else []
+    to_hair = np.min([np.linalg.norm(rgb - colour, axis=2) for colour in palette(rgb[hanging])], axis=0)
     to_other = np.min([np.linalg.norm(rgb - colour, axis=2) for colour in others], axis=0)
     like = place & reach & ~near_hair & (to_hair < 40) & (to_hair < 0.7 * to_other)
-    like = cv2.morphologyEx(like.astype(np.uint8), cv2.MORPH_CLOSE, _disc(max(1, round(0.01 * head.width))))
+    like = cv2.morphologyEx(like.astype(np.uint8), cv2.MORPH_CLOSE, disc(max(1, round(0.01 * head.width))))
     _, labels = cv2.connectedComponents(np.maximum(like, near_hair.astype(np.uint8)))
     joined = np.unique(labels[near_hair])
     found = (like > 0) & np.isin(labels, joined[joined > 0])
-    return np.asarray((cv2.dilate(found.astype(np.uint8), _disc(max(1, round(0.025 * head.width)))) > 0) & place)
+    return np.asarray((cv2.dilate(found.astype(np.uint8), disc(max(1, round(0.025 * head.width)))) > 0) & place)
 
 
-def _palette(samples: Matte) -> Matte:
-    """Three main colours of pixels (n, 3)."""
+def _islands(head: HeadFrame, near_hair: Mask, body: Mask) -> Mask:
+    """Specks of body all round which there is hair: shadow and skin between locks, of no use alone."""
     import cv2
 
-    chosen = np.ascontiguousarray(samples[:: max(1, len(samples) // 3000)], np.float32)
-    cv2.setRNGSeed(0)
-    criteria = (cv2.TERM_CRITERIA_MAX_ITER, 10, 1.0)
-    _, _, colours = cv2.kmeans(chosen, 3, None, criteria, 1, cv2.KMEANS_PP_CENTERS)  # type: ignore[call-overload]
-    return np.asarray(colours, np.float32)
-
-
-def _clothes(rgb: Matte, head: _HeadFrame, known: Mask, wanted: Mask, otherwise: Matte, skin: Matte) -> Matte:
-    """Clothes (and a bare chest) carried on under hair that lay over them, edges and weave included.
-
-    Sources are looked for along the row rather than along the column: a collar or a lapel is seen at the same height
-    on the hair's other side. Beside the neck clothes alone are carried on, unless the shoulders are bare.
-    """
-    import cv2
-
-    if known.sum() < 50 or not wanted.any():
-        return otherwise
-    safe = cv2.erode(known.astype(np.uint8), _disc(max(1, round(0.02 * head.width)))) > 0
-    known = safe if safe.sum() >= 50 else known
+    num, labels, stats, _ = cv2.connectedComponentsWithStats((body & ~near_hair).astype(np.uint8), connectivity=4)
+    small = [i for i in range(1, num) if stats[i, cv2.CC_STAT_AREA] < _SPECK * head.width**2]
     x, y = head.from_point(head.chin)
-    colour = np.median(skin[known], axis=0)
-    bare = np.min([np.abs(rgb - colour * shade).max(2) for shade in (1.15, 1.0, 0.85, 0.7, 0.55)], axis=0) < 34
-    dressed = known & ~bare
-    filled = _carried_on(rgb, known, wanted, stretch=2)
-    beside = np.abs(x) > 0.42 * head.width
-    if (bare & known & beside).sum() > 0.4 * (known & beside).sum() or dressed.sum() < 50:
-        return filled
-    # A neckline is seen in the middle; hidden, it rises to where the neck meets the shoulder.
-    middle = dressed & (np.abs(x) < 0.25 * head.width)
-    depth = float(np.percentile(y[middle], 2)) / head.width if middle.sum() > 30 else 0.6
-    rise = np.sqrt((x / (0.5 * head.width)) ** 2 + (np.maximum(y, 0) / (max(depth, 0.3) * head.width)) ** 2)
-    weight = np.clip((rise - 0.97) / 0.06, 0, 1)[..., None]
-    only = _carried_on(rgb, dressed, wanted, stretch=2)
-    return _symmetric(rgb, head, known, wanted, np.asarray(filled * (1 - weight) + only * weight, np.float32))
+    return np.asarray(np.isin(labels, small) & (y > -0.3 * head.width) & ~head.ears() & (np.abs(x) < 1.5 * head.width))
 
 
-def _symmetric(rgb: Matte, head: _HeadFrame, known: Mask, wanted: Mask, otherwise: Matte) -> Matte:
-    """``otherwise``, but where the body's other side shows the same place, that: lapels come in pairs."""
-    import cv2
-
-    width = known.shape[1]
-    columns = np.round(2 * head.chin[0] - np.arange(width)).astype(int)
-    there = (columns >= 0) & (columns < width)
-    columns = np.clip(columns, 0, width - 1)
-    other, seen = rgb[:, columns], known[:, columns] & there
-    # Light differs from side to side: what both sides show tells by how much.
-    both = known & seen
-    shift = np.clip(rgb - other, -_SIDE_LIGHT, _SIDE_LIGHT) * both[..., None]
-    if both.sum() > 50:
-        other = other + push_pull(np.asarray(shift, np.float32), both.astype(np.float32))
-    use = cv2.erode((wanted & seen).astype(np.uint8), _disc(max(1, round(0.015 * head.width))))
-    mix = cv2.GaussianBlur(use.astype(np.float32), (0, 0), max(0.8, 0.012 * head.width))[..., None]
-    return np.asarray(otherwise * (1 - mix) + other * mix, np.float32)
-
-
-def _carried_on(rgb: Matte, known: Mask, wanted: Mask, *, stretch: int) -> Matte:
-    """``rgb`` with the wanted pixels taken from the nearest known ones, mirrored there, so that texture goes on.
-
-    Args:
-        stretch: How much nearer the row's pixels count than the column's.
-    """
-    import cv2
-
-    out = push_pull(rgb, known.astype(np.float32))
-    rows, columns = np.nonzero(wanted)
-    if not known.any() or not len(rows):
-        return out
-    height, width = known.shape
-    step = stretch if min(height, width) > 64 else 1
-    small = cv2.resize((~known).astype(np.uint8), (width // step, height), interpolation=cv2.INTER_NEAREST)
-    if small.all():
-        return out
-    _, labels = cv2.distanceTransformWithLabels(small, cv2.DIST_L2, cv2.DIST_MASK_5, labelType=cv2.DIST_LABEL_PIXEL)
-    known_rows, known_columns = np.nonzero(small == 0)
-    place = np.zeros(int(labels.max()) + 1, np.int64)
-    place[labels[known_rows, known_columns]] = np.arange(len(known_rows))
-    nearest = place[labels[rows, np.minimum(columns // step, small.shape[1] - 1)]]
-    to_row = np.clip(2 * known_rows[nearest] - rows, 0, height - 1)
-    to_column = np.clip(2 * known_columns[nearest] * step - columns, 0, width - 1)
-    good = known[to_row, to_column]
-    carried = rgb[to_row, to_column]
-    out[rows, columns] = np.where(good[:, None], carried, out[rows, columns])
-    return out
-
-
-def _skin(rgb: Matte, head: _HeadFrame, near_hair: Mask, face: Mask) -> Matte:
+def _skin(rgb: Matte, head: HeadFrame, near_hair: Mask, face: Mask) -> Matte:
     """Skin for the whole picture: the face's own, carried outward, with much of the forehead's colour on the scalp."""
     import cv2
 
@@ -349,22 +205,27 @@ def _skin(rgb: Matte, head: _HeadFrame, near_hair: Mask, face: Mask) -> Matte:
             samples.append(np.median(rgb[window][free], axis=0))
     median = np.median(samples, axis=0).astype(np.float32) if samples else np.array([180, 140, 120], np.float32)
     _, below = head.from_point(head.points[9, :2])
-    inner = cv2.erode(face.astype(np.uint8), _disc(max(1, round(0.03 * head.width)))) > 0
+    inner = cv2.erode(face.astype(np.uint8), disc(max(1, round(0.03 * head.width)))) > 0
     spread = np.abs(rgb - median).max(2) < 90
     x, under = head.from_point(head.chin)
     throat = head.neck() & (np.abs(x) < 0.3 * head.width) & (under > 0.06 * head.width) & ~near_hair
     throat &= np.abs(rgb - median).max(2) < 110
+    beside_hair = cv2.dilate(near_hair.astype(np.uint8), disc(max(1, round(0.09 * head.width)))) > 0
+    spread &= ~beside_hair | (np.abs(rgb - median).max(2) < 55)
     known = ((inner & spread) | throat) & ~near_hair
     filled = push_pull(rgb, known.astype(np.float32))
     filled = np.asarray(cv2.GaussianBlur(filled, (0, 0), 0.05 * head.width), np.float32)
     scalp = np.clip(-below / (0.15 * head.height), 0, 1) * _SCALP_SHARE * ~face
     mixed = filled * (1 - scalp[..., None]) + median * scalp[..., None]
     x, y = head.from_point((head.points[[234, 454], :2].mean(0) + head.points[168, :2]) / 2)
-    out = np.sqrt((x / (_SKULL[0] * head.width)) ** 2 + (y / (_SKULL[1] * head.height)) ** 2)
+    out = np.sqrt((x / (SKULL[0] * head.width)) ** 2 + (y / (SKULL[1] * head.height)) ** 2)
     shade = 1 - _SCALP_SHADE * np.clip((out - 0.6) / 0.4, 0, 1)
-    # A neck that is not seen anywhere lies in the chin's shadow.
-    dimmed = 0.16 if throat.sum() < 0.02 * head.width**2 else 0.0
-    neck = 1 - dimmed * np.clip((under + 0.1 * head.width) / (0.15 * head.width), 0, 1)
+    # A neck lies in the chin's shadow; where it is seen its own colour holds some of that already.
+    dimmed = 0.26 if throat.sum() < 0.02 * head.width**2 else 0.18
+    in_shadow = np.clip((under + 0.45 * head.height) / (0.2 * head.height), 0, 1)
+    in_shadow *= 1 - 0.6 * np.clip(under / (0.45 * head.width), 0, 1)
+    in_shadow = cv2.GaussianBlur(in_shadow * ~face, (0, 0), max(0.6, 0.012 * head.width))
+    neck = 1 - dimmed * in_shadow
     return np.asarray(mixed * np.minimum(shade, neck)[..., None], np.float32)
 
 
@@ -379,12 +240,6 @@ def _soft(mask: Mask, reach: int, *, outward: bool = False) -> Matte:
         distance = cv2.distanceTransform(mask.astype(np.uint8), cv2.DIST_L2, 5)
         value = np.clip(distance / max(reach * 0.6, 1), 0, 1)
     return np.asarray(value * value * (3 - 2 * value), np.float32)
-
-
-def _disc(radius: int) -> NDArray[np.uint8]:
-    import cv2
-
-    return np.asarray(cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * radius + 1,) * 2), np.uint8)
 
 
 def _bytes(values: Matte) -> Picture:

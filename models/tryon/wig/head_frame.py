@@ -1,0 +1,103 @@
+"""Shapes of a head in a picture, from its mesh alone."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.talking_head.mesh.topology import (
+    FACE_OVAL,
+    LEFT_EYE_LOWER,
+    LEFT_EYE_UPPER,
+    RIGHT_EYE_LOWER,
+    RIGHT_EYE_UPPER,
+)
+
+Matte = NDArray[np.float32]
+Points = NDArray[np.float32]
+Mask = NDArray[np.bool_]
+
+SKULL: Final = (0.53, 0.60)  # half axes about the eyes' middle, in face widths and face heights
+_BROWS: Final = ((63, 105, 66, 107, 55, 65, 52, 53), (293, 334, 296, 336, 285, 295, 282, 283))
+_EYES: Final = (RIGHT_EYE_UPPER + RIGHT_EYE_LOWER, LEFT_EYE_UPPER + LEFT_EYE_LOWER)
+_NECK_WIDTH: Final = 0.33  # half, in face widths
+
+
+class HeadFrame:
+    """Shapes of the head in the picture, from its mesh alone."""
+
+    def __init__(self, points: Points, shape: tuple[int, ...]) -> None:
+        self.points = points
+        self.height_px, self.width_px = int(shape[0]), int(shape[1])
+        across, down = points[454, :2] - points[234, :2], points[152, :2] - points[10, :2]
+        self.width = max(float(np.linalg.norm(across)), 1.0)
+        self.height = max(float(np.linalg.norm(down)), 1.0)
+        self.right = across / self.width
+        self.down = np.array([-self.right[1], self.right[0]], np.float32)
+        self.chin = points[152, :2]
+        x, y = np.meshgrid(np.arange(self.width_px, dtype=np.float32), np.arange(self.height_px, dtype=np.float32))
+        self._x, self._y = x, y
+
+    def from_point(self, place: Points) -> tuple[Matte, Matte]:
+        """How far right and down of ``place`` each pixel is in the head's own directions, pixels."""
+        dx, dy = self._x - place[0], self._y - place[1]
+        return dx * self.right[0] + dy * self.right[1], dx * self.down[0] + dy * self.down[1]
+
+    def face(self) -> Mask:
+        import cv2
+
+        mask = np.zeros((self.height_px, self.width_px), np.uint8)
+        cv2.fillPoly(mask, [np.round(self.points[list(FACE_OVAL), :2]).astype(np.int32)], 1)
+        return mask > 0
+
+    def skull(self) -> Mask:
+        """The bald head above the ears."""
+        middle = (self.points[[234, 454], :2].mean(0) + self.points[168, :2]) / 2
+        x, y = self.from_point(middle)
+        ellipse = (x / (SKULL[0] * self.width)) ** 2 + (y / (SKULL[1] * self.height)) ** 2
+        # Below the eyes the ellipse narrows into the jaw by itself; the neck begins there.
+        return np.asarray((ellipse < 1) & (y < 0.25 * self.height))
+
+    def neck(self) -> Mask:
+        x, y = self.from_point(self.chin)
+        jaw = 0.38 * self.height
+        widening = np.clip((y - 0.15 * self.width) / (0.5 * self.width), 0, 1) * 0.10
+        return np.asarray((np.abs(x) < (_NECK_WIDTH + widening) * self.width) & (y > -jaw) & (y < 0.75 * self.width))
+
+    def ears(self) -> Mask:
+        """Where ears stand out of the head."""
+        x, y = self.from_point(np.asarray(self.points[[234, 454], :2].mean(0), np.float32))
+        aside = np.abs(x) / self.width
+        return np.asarray((aside > 0.42) & (aside < 0.72) & (np.abs(y + 0.02 * self.height) < 0.24 * self.height))
+
+    def brows_and_eyes(self) -> Mask:
+        """What must never be taken for hair; not the tails of brows, over which hair hangs from the temples."""
+        import cv2
+
+        inner = cv2.erode(self.face().astype(np.uint8), disc(max(1, round(0.085 * self.width))))
+        return (self._hulls(_BROWS, 0.01) & (inner > 0)) | self._hulls(_EYES, 0.02)
+
+    def _hulls(self, parts: tuple[tuple[int, ...], ...], grown: float) -> Mask:
+        """The convex parts of the face, grown by so many face widths."""
+        import cv2
+
+        mask = np.zeros((self.height_px, self.width_px), np.uint8)
+        for part in parts:
+            hull = cv2.convexHull(np.round(self.points[list(part), :2]).astype(np.int32))
+            cv2.fillConvexPoly(mask, hull, 1)
+        return cv2.dilate(mask, disc(max(1, round(grown * self.width)))) > 0
+
+    def below_chin(self) -> Matte:
+        return self.from_point(self.chin)[1]
+
+    @property
+    def rows(self) -> Matte:
+        return self._y
+
+
+def disc(radius: int) -> NDArray[np.uint8]:
+    import cv2
+
+    return np.asarray(cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * radius + 1,) * 2), np.uint8)
