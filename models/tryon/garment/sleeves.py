@@ -21,7 +21,9 @@ _SNAP: Final = (0.72, 1.3)
 _LONG: Final = (0.74, 1.16)  # of the arm: a sleeve of such a length ends at the wrist
 _EASE_OUTER: Final = (1.08, 1.38)  # least and most half-width, of the bare arm's
 _EASE_INNER: Final = (1.08, 1.75)
-_HIDDEN: Final = 0.22  # of the span: how far inwards of the seam an arm may hide the trunk
+_HIDDEN: Final = 0.10  # of the span: how far inwards of the seam an arm may hide the trunk
+_LEAST_INNER: Final = 0.55  # of the bare arm's: a sleeve squeezed against the trunk
+_OVER_SIDE: Final = 0.02  # of the span
 _SHORTEST: Final = 0.06  # of the arm: how far beyond the armpit the shortest sleeve ends
 _SLANT: Final = 0.3  # of the slant of a cuff lying flat
 _USUAL_ARM: Final = 1.42  # of the span; an arm that points at the camera looks shorter
@@ -51,6 +53,23 @@ class Strip:
     def end(self) -> Points:
         """The last row in the picture, (columns, 2)."""
         return np.asarray(self.picture[-1])
+
+
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """Between an arm and the trunk: a sleeve beside it does not reach over its side into the print."""
+
+    figure: Figure
+    side: Side
+    armpit: Points
+
+    def beside(self, centre: Points, normal: Points) -> NDArray[Any]:
+        """How far each point may go along its normal until it is at the armpit's column of the torso, pixels."""
+        sign = 1.0 if self.side is Side.LEFT else -1.0
+        column = sign * float(self.figure.locate(self.armpit[None])[0, 0]) - _OVER_SIDE * self.figure.span
+        aside = sign * self.figure.locate(centre)[:, 0]
+        inward = -sign * (normal @ self.figure.across)
+        return np.asarray(np.where(inward > 0.3, (aside - column) / np.maximum(inward, 0.3), np.inf), np.float32)
 
 
 def outward(centre_line: Points, side: Side) -> Points:
@@ -109,8 +128,9 @@ def fit_sleeve(trunk: Trunk, figure: Figure, side: Side, person: Mask, hand: Mas
         middle = max((ends[0] + ends[1]) / 2, max(starts) + _SHORTEST)
         ends = [middle + _SLANT * (end - middle) for end in ends]
     ends = [min(end, 1.15) for end in ends]
+    room = _Room(figure, side, trunk.seams[side][1])
     contours = [
-        _contour(person, arm, line, side, np.linspace(start, end, _ROWS), own_width, inwards=inwards)
+        _contour(person, arm, line, side, np.linspace(start, end, _ROWS), own_width, room if inwards else None)
         for start, end, inwards in zip(starts, ends, (False, True), strict=True)
     ]
     armpit = trunk.seams[side][1]
@@ -157,10 +177,10 @@ def _contour(
     side: Side,
     position: NDArray[Any],
     own_width: NDArray[Any],
-    *,
-    inwards: bool,
+    room: _Room | None,
 ) -> Points:
-    """One edge of a sleeve along the arm, (rows, 2)."""
+    """One edge of a sleeve along the arm, (rows, 2): the inner one where ``room`` is given."""
+    inwards = room is not None
     shares = np.arange(len(line), dtype=np.float32) / 60
     centre = np.stack([np.interp(position, shares, line[:, k]) for k in range(2)], 1).astype(np.float32)
     normals = outward(line, side) * (-1.0 if inwards else 1.0)
@@ -170,7 +190,10 @@ def _contour(
     # Cloth lies on the outer side of an arm and hangs on the inner one.
     least, most = _EASE_INNER if inwards else _EASE_OUTER
     width = np.clip(own_width, bare * least, bare * most).astype(np.float32)
-    return np.asarray(centre + normal * _edge(person, centre, normal, width, bare)[:, None], np.float32)
+    edge = _edge(person, centre, normal, width, bare)
+    if room is not None:
+        edge = np.minimum(edge, np.maximum(room.beside(centre, normal), bare * _LEAST_INNER))
+    return np.asarray(centre + normal * edge[:, None], np.float32)
 
 
 def _from_seam(path: Points, seam: Points, reach: float) -> Points:
