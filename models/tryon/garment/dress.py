@@ -14,14 +14,13 @@ from models.tryon.garment.canvas import Canvas
 from models.tryon.garment.figure import Side, usable_arm
 from models.tryon.garment.fit import Trunk, fit_trunk
 from models.tryon.garment.legs import fit_leg, fit_overall, fit_skirt, fit_waist
-from models.tryon.garment.sleeves import Strip, fit_sleeve
+from models.tryon.garment.sleeves import Strip, closed, fit_sleeve
 from models.tryon.garment.uncover import Removal, uncover
 from models.tryon.garment.warp import Box, Colours, Mask, Points, WarpMap, strip_map
 from models.tryon.garment.wearer import Wearer, arm_mask, head_mask
 from services.domain.product import GarmentCategory
 
 _FROM_WAIST: Final = (GarmentCategory.SKIRT, GarmentCategory.TROUSERS)
-_ARMHOLE: Final = 0.22  # of the span: how far above the armpit a bare arm comes before the trunk
 _INNER_LIGHT: Final = 0.82
 
 
@@ -51,6 +50,7 @@ class Layer:
         colours: (h, w, 3) of ``box``.
         alpha: Its front.
         inner: Its inside back, seen through the neck opening.
+        gaps: Share of a sleeve that had to be closed.
     """
 
     name: str
@@ -59,6 +59,7 @@ class Layer:
     alpha: Mask
     inner: Mask
     map: WarpMap
+    gaps: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,9 +109,10 @@ def draw(asset: Asset, fitted: Fitted, shape: tuple[int, int]) -> list[Layer]:
         alpha_source = rgba[..., 3] if keep is None else cv2.multiply(rgba[..., 3], keep, scale=1 / 255)
         alpha = mapped.draw(alpha_source, fitted.scale).astype(np.float32) / 255
         back = mapped.draw(inner, fitted.scale).astype(np.float32) / 255 if name == "trunk" else np.zeros_like(alpha)
+        alpha, back, gaps = np.clip(alpha, 0, 1), np.clip(back, 0, 1), 0.0
         if fade is not None:
-            alpha = alpha * fade
-        alpha, back = np.clip(alpha, 0, 1), np.clip(back, 0, 1)
+            colours, alpha, gaps = closed(colours, alpha, fade)
+            alpha = alpha * np.clip(fade, 0, 1)
         layers.append(
             Layer(
                 name=name,
@@ -119,6 +121,7 @@ def draw(asset: Asset, fitted: Fitted, shape: tuple[int, int]) -> list[Layer]:
                 alpha=alpha - np.minimum(back, alpha),
                 inner=np.minimum(back, alpha),  # a soft edge of the inside is no front
                 map=mapped,
+                gaps=gaps,
             )
         )
 
@@ -132,11 +135,12 @@ def draw(asset: Asset, fitted: Fitted, shape: tuple[int, int]) -> list[Layer]:
             keep = cv2.GaussianBlur(cv2.dilate(keep, np.ones((5, 5), np.uint8)), (0, 0), 1.5)
         add("trunk", fitted.trunk.map(shape), keep)
     for strip in fitted.sleeves:
-        # 0 where the sleeve's layer starts inside the trunk, 1 from the seam on.
+        # 0 where the sleeve's layer starts inside the trunk, 1 from the seam on, 2 beyond the cuff.
         fade = np.clip(np.arange(len(strip.product), dtype=np.float32) / strip.overlap_rows, 0, 1)
+        fade[-1] = 2
         along = np.broadcast_to(fade[:, None, None], (*strip.product.shape[:2], 1))
         mapped = strip_map(strip.picture, np.concatenate([strip.product, along], 2), shape)
-        add(f"sleeve_{strip.side}", mapped, None, None if mapped.extra is None else np.clip(mapped.extra, 0, 1))
+        add(f"sleeve_{strip.side}", mapped, None, mapped.extra)
     return layers
 
 
@@ -294,9 +298,7 @@ class _Stage:
             share = sleeve.end_share - 0.12 * span / max(arm.length, 1.0)
         elif fitted.trunk is not None and side in fitted.trunk.seams:
             share = float(np.argmin(((line[:40] - fitted.trunk.seams[side][1]) ** 2).sum(1))) / 60
-            # Below a sleeve's seam the overlap has ended; a bare arm hides the corner of the armhole.
-            aside = 0.14 if at_armpit else -_ARMHOLE
-            share = max(0.03, share + aside * span / max(arm.length, 1.0))
+            share += 0.14 * span / max(arm.length, 1.0) if at_armpit else 0.0  # there the overlap has ended
         else:
             share = 0.3
         index = int(np.clip(share * 60, 0, 59))

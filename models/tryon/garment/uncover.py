@@ -99,7 +99,7 @@ def uncover(
 
     picture = wearer.rgb.astype(np.float32)
     colour = infill.skin_colour(picture, wearer.face_skin * (1 - wearer.hair))
-    below = _below_hem(wearer, need, old) if category in _TOPS else np.zeros(need.shape, bool)
+    below = _below_hem(wearer, need, old, covered) if category in _TOPS else np.zeros(need.shape, bool)
     above = _above_waist(wearer, need, covered) if category in _LEGS else np.zeros(need.shape, bool)
     gone = (need > 0.02) & ~below & ~above
     background = _fill_behind(canvas, wearer, picture, need, covered, gone=gone, below=below, above=above)
@@ -177,7 +177,7 @@ def _over_edge(need: Mask, covered: Mask, wearer: Wearer) -> Mask:
 
     size = max(2 * _FRINGE_PX + 1, round(_EDGE * wearer.figure.span) | 1)
     grown = cv2.GaussianBlur(cv2.dilate(need, np.ones((size, size), np.uint8)), (0, 0), max(0.8, size / 6))
-    return np.asarray(np.maximum(need, grown * (1 - covered)), np.float32)
+    return np.asarray(np.maximum(need, grown * (1 - covered) * np.clip(2 * wearer.skin, 0, 1)), np.float32)
 
 
 def _between_seams(wearer: Wearer, seams: Mapping[Side, Points]) -> Mask:
@@ -219,7 +219,7 @@ def _without_scraps(clothes: Mask) -> Mask:
     return np.asarray(clothes * cv2.dilate(keep, np.ones((7, 7), np.uint8)), np.float32)
 
 
-def _below_hem(wearer: Wearer, need: Mask, old: Mask) -> NDArray[np.bool_]:
+def _below_hem(wearer: Wearer, need: Mask, old: Mask, covered: Mask) -> NDArray[np.bool_]:
     """The old top's lower end, over the garment below it: within that garment's width, under the new hem."""
     figure = wearer.figure
     zone = np.zeros(need.shape, bool)
@@ -233,6 +233,10 @@ def _below_hem(wearer: Wearer, need: Mask, old: Mask) -> NDArray[np.bool_]:
     if not len(columns):
         return zone
     waist = max(0.0, float(figure.place(np.array([[0.0, 0.7 * figure.torso_length]], np.float32))[0, 1]))
+    solid = covered[:, columns[0] : columns[-1] + 1] > 0.5
+    ends = len(solid) - 1 - solid[::-1].argmax(0)[solid.any(0)]
+    if len(ends):  # between arm and new hem there is background
+        waist = max(waist, float(np.percentile(ends, 20)) - 0.04 * figure.span)
     zone[int(waist) : top + int(0.3 * figure.span), columns[0] : columns[-1] + 1] = True
     return zone & (need > 0.02) & (old > 0.02)
 

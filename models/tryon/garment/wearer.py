@@ -94,7 +94,7 @@ def wearer_of(analysis: BodyAnalysis) -> Wearer:
         hair=hair,
         skin=bare,
         face_skin=skin.face * own * kept,
-        hands={side: hand * kept for side, hand in hands.items()},
+        hands={side: np.clip(1.6 * hand * kept, 0, 1) for side, hand in hands.items()},
         upper=upper,
         lower=lower,
         shoes=clothing.shoes * own,
