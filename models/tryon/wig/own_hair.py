@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from models.tryon.wig.clothes_under_hair import clothes_under_hair, palette
 from models.tryon.wig.filling import grain_of, push_pull, with_grain
 from models.tryon.wig.head_frame import SKULL, HeadFrame, Mask, Matte, Points, disc
+from models.tryon.wig.patch_filling import patch_filled
 
 Picture = NDArray[np.uint8]
 
 _SCALP_SHARE: Final = 0.6  # of the forehead's median colour in the scalp
 _SCALP_SHADE: Final = 0.2  # darker towards the skull's edge
 _SPECK: Final = 0.012  # squared face widths
+_BEHIND: Final = 0.3  # face widths behind head and shoulders that a turn may bring to light
 _HALO: Final = 0.05  # face widths round hair and person that hold mixed colours
 _SKIN_PLACES: Final = (151, 9, 108, 337, 69, 299, 50, 280, 205, 425, 195, 5, 101, 330)
 # The shoulder line of an average person seen from the front: sideways and down from the chin, in face widths.
@@ -81,6 +83,8 @@ def take_hair_away(picture_rgb: Picture, points: Points, person_matte: Matte, ha
     known_behind = (cv2.dilate(person_matte, disc(max(1, halo // 2))) < 0.06) & ~near_hair
     plate = push_pull(rgb, known_behind.astype(np.float32))
     plate = with_grain(plate, grain_of(picture_rgb, known_behind), ~known_behind, generator)
+    hidden = cv2.erode((skull | torso | face).astype(np.uint8), disc(max(1, round(_BEHIND * head.width)))) > 0
+    plate = patch_filled(rgb, plate, known_behind, near_hair & ~hidden)
     # Ears, cheeks, shoulders: what is person and not hair stays as it is.
     kept = np.clip(person_matte - hair_alpha, 0, 1)
     edge = np.asarray(cv2.GaussianBlur(inside.astype(np.float32), (0, 0), max(0.7, 0.012 * head.width)), np.float32)
