@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -124,6 +125,9 @@ class Wigs:
     name, letter, result, mask = "wigs", "w", "front", "front_mask"
     _PATTERN = "ref_*"
 
+    def __init__(self, analyses: AnalysisCache) -> None:
+        self._cache = analyses
+
     def models(self, data: Path) -> list[Path]:
         return pictures(data / "portraits")
 
@@ -147,11 +151,12 @@ class Wigs:
             background=_ORIGINAL,
             disclosure=_UNLABELLED,
         )
-        return make_wig_previews(WigInputs(storyboard=storyboard, model=model, assets=[asset]), out_dir=out_dir)
+        inputs = WigInputs(storyboard=storyboard, model=model, assets=[asset], cache=self._cache)
+        return make_wig_previews(inputs, out_dir=out_dir)
 
     def window(self, model: Path, size: tuple[int, int]) -> Window:
         """Head and shoulders."""
-        points = fitting_of(model, None, max_pixels=_MAX_PIXELS).seen.points[:, :2]
+        points = fitting_of(model, None, max_pixels=_MAX_PIXELS, cache=self._cache).seen.points[:, :2]
         width = float(np.linalg.norm(points[454] - points[234]))
         x, y = points.mean(0)
         return _within((x - 2.4 * width, y - 1.9 * width, x + 2.4 * width, y + 2.6 * width), size)
@@ -172,8 +177,8 @@ class Garments:
 
     name, letter, result, mask = "garments", "g", "picture", "mask"
 
-    def __init__(self, cache: AnalysisCache) -> None:
-        self._cache = cache
+    def __init__(self, analyses: AnalysisCache) -> None:
+        self._cache = analyses
 
     def models(self, data: Path) -> list[Path]:
         return pictures(data / "persons")
@@ -216,9 +221,9 @@ class Garments:
         return _within((edges[0] - room, edges[1] - room, edges[2] + room, edges[3] + room), size)
 
 
-def lines(cache: AnalysisCache) -> dict[str, Line]:
+def lines(analyses: AnalysisCache) -> dict[str, Line]:
     """The kinds of sheets by name."""
-    return {line.name: line for line in (Wigs(), DrawnWigs(), Garments(cache))}
+    return {line.name: line for line in (Wigs(analyses), DrawnWigs(analyses), Garments(analyses))}
 
 
 def pictures(folder: Path, pattern: str = "*") -> list[Path]:
@@ -234,8 +239,9 @@ def read(path: Path) -> Picture:
     return source.rgb
 
 
+@cache
 def code_state() -> str:
-    """A digest of the code that makes pictures: cells that other code made are made again."""
+    """A digest of the code that makes pictures, as this process has it: cells that other code made are made again."""
     digest = hashlib.sha256()
     for part in ("models/tryon", "models/perception"):
         for path in sorted((_ROOT / part).rglob("*.py")):

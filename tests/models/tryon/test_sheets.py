@@ -62,7 +62,7 @@ def test_the_pages_fit_a_viewer_and_cells_are_large(sheet: tuple[Path, list[Cell
     for name in pages:
         with Image.open(out / name) as page:
             assert max(page.size) <= 2400
-            assert min(page.size) >= 384
+            assert page.size[0] >= 384
     with Image.open(out / "cells" / "w001.png") as cell:
         assert cell.size[1] >= 384
     assert not (out / "cells" / "w002.png").exists()
