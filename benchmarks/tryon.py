@@ -1,6 +1,7 @@
 """Previews of wigs and garments: what they cost, what stays untouched, and whether a print stays readable.
 
-Pictures of people and products come from the shared test data where it is, else from the built-in models.
+Pictures of people and products come from the shared test data where it is, else from the built-in models. Cells that
+``python -m benchmarks.sheets`` made with the same code are taken from the folder in ``SPOKESMODEL_SHEETS``, if it is set.
 """
 
 from __future__ import annotations
@@ -305,8 +306,9 @@ def _pair_rows(folder: Path) -> list[Row]:
     if not DATA.is_dir():
         return []
     found = []
-    for name, line in lines(AnalysisCache(folder / "analyses")).items():
-        cells: list[Cell] = list(Bench(line, DATA, folder / name).cells())
+    sheets = Path(os.environ.get("SPOKESMODEL_SHEETS", folder))
+    for name, line in lines(AnalysisCache(sheets / "analyses")).items():
+        cells: list[Cell] = list(Bench(line, DATA, sheets).cells())
         counts = summary(cells)
         changed = sum(cell.changed_outside for cell in cells if cell.outcome == OK)
         what = f"all models x {'drawn wigs' if name == 'drawn' else name}"
