@@ -295,7 +295,7 @@ class _Stage:
         sleeve = next((strip for strip in fitted.sleeves if strip.side is side), None)
         line = arm.centre_line(61)
         if sleeve is not None and not at_armpit:
-            share = sleeve.end_share - 0.12 * span / max(arm.length, 1.0)
+            share = sleeve.end_share - 0.06 * span / max(arm.length, 1.0)
         elif fitted.trunk is not None and side in fitted.trunk.seams:
             share = float(np.argmin(((line[:40] - fitted.trunk.seams[side][1]) ** 2).sum(1))) / 60
             share += 0.14 * span / max(arm.length, 1.0) if at_armpit else 0.0  # there the overlap has ended

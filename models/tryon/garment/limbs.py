@@ -163,15 +163,17 @@ def shaded(
     sign = 1.0 if limb.side is Side.LEFT else -1.0  # outward of the left limb is the picture's right
     toward = across * sign - 0.35 * light
     round_light = np.sqrt(np.clip(1 - (0.93 * toward) ** 2, 0.02, 1))
-    level: Mask = (_EDGE_LIGHT + (1 - _EDGE_LIGHT) * round_light).astype(np.float32)
+    level: NDArray[Any] = (_EDGE_LIGHT + (1 - _EDGE_LIGHT) * round_light).astype(np.float32)
     level *= 1 + (0.03 * light * across * sign).astype(np.float32)
     # The side towards the body gets less light.
     level *= (1 - 0.05 * np.clip(-across, 0, 1)).astype(np.float32)
     level *= _knee(across * sign, along, limb.bend) if limb.is_leg else _elbow(across, along, limb.bend)
-    level = cv2.GaussianBlur(level, (0, 0), max(0.6, 0.06 * limb.width))
-    patches = generator.standard_normal((max(2, inside.shape[0] // 14), max(2, inside.shape[1] // 14)))
-    patches = cv2.resize(patches.astype(np.float32), inside.shape[::-1], interpolation=cv2.INTER_CUBIC)
-    level = level * (1 + _MOTTLE * np.clip(patches, -2, 2))
+    soft = cv2.GaussianBlur(level, (0, 0), max(0.6, 0.06 * limb.width)).astype(np.float32)
+    size = (max(2, inside.shape[0] // 14), max(2, inside.shape[1] // 14))
+    patches = cv2.resize(
+        generator.standard_normal(size).astype(np.float32), inside.shape[::-1], interpolation=cv2.INTER_CUBIC
+    )
+    level = np.asarray(soft * (1 + _MOTTLE * np.clip(patches, -2, 2)), np.float32)
     shadow = np.clip(1 - level, 0, 1)[..., None]
     tint = np.array(_SHADOW_TINT, np.float32) ** (shadow * 2.2)
     alpha = cv2.GaussianBlur(inside, (0, 0), 0.9)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from models.tryon.garment.figure import Figure, Limb, Side, usable_arm
 from models.tryon.garment.fit import Trunk
-from models.tryon.garment.warp import Mask, Points, path_length, resampled
+from models.tryon.garment.warp import Colours, Mask, Points, path_length, resampled
 
 _ROWS: Final = 25
 _COLUMNS: Final = 6
@@ -241,3 +241,38 @@ def _with_overlap(
         side=side,
         end_share=end,
     )
+
+
+def closed(colours: Colours, alpha: Mask, along: Mask) -> tuple[Colours, Mask, float]:
+    """A sleeve without gaps from its seam to its cuff, and the share of it that had to be closed.
+
+    Where sleeve and side meet, the straight rows of the mesh leave the cloth's outline: left open, the armpit would be
+    torn.
+
+    Args:
+        colours: (h, w, 3).
+        alpha: As the product photo says.
+        along: Negative outside of the mesh, 0 to 1 over the trunk, 1 on the sleeve, up to 2 beyond its cuff.
+    """
+    import cv2
+
+    sleeve = (along > 0.98) & (along <= 1.0 + 1e-4)
+    hole = sleeve & (alpha < 0.98)
+    # Beyond the cuff only its own soft edge counts, no piece of the side that lies there in the product photo.
+    alpha = np.where(along > 1, alpha * np.clip(1.6 - along, 0, 0.6) / 0.6, alpha).astype(np.float32)
+    share = float((sleeve & (alpha < 0.5)).sum()) / max(float(sleeve.sum()), 1.0)
+    cloth = sleeve & (alpha >= 0.98)
+    if not hole.any() or not cloth.any():
+        return colours, alpha, share
+    _, labels = cv2.distanceTransformWithLabels(
+        (~cloth).astype(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_5, labelType=cv2.DIST_LABEL_PIXEL
+    )
+    rows, columns = np.nonzero(cloth)
+    order = np.zeros(int(labels.max()) + 1, np.int64)
+    order[labels[rows, columns]] = np.arange(len(rows))
+    nearest = order[labels[hole]]
+    weight = alpha[hole][:, None]
+    colours = colours.copy()
+    colours[hole] = colours[hole] * weight + colours[rows[nearest], columns[nearest]] * (1 - weight)
+    alpha[hole] = 1.0
+    return colours, alpha, share
