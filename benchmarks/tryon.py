@@ -1,7 +1,7 @@
 """Previews of wigs and garments: what they cost, what stays untouched, and whether a print stays readable.
 
 Pictures of people and products come from the shared test data where it is, else from the built-in models. Cells that
-``python -m benchmarks.sheets`` made with the same code are taken from the folder in ``SPOKESMODEL_SHEETS``, if it is set.
+``python -m benchmarks.sheets`` made with the same code are taken from the folder that ``SPOKESMODEL_SHEETS`` names.
 """
 
 from __future__ import annotations
