@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -42,7 +43,7 @@ class WigPreviewRequest:
 
     Attributes:
         yaw_deg: Views of the head turned so far from how the photo shows it; negative to the viewer's left. 0 is the
-            photo itself.
+            photo itself, the front, which is made whether it is named or not.
         turntable: Make the looping video, too.
         colours: Variants by name (``HAIR_COLOURS``) or as ``#rrggbb``.
         refine: Repaint seams with the configured checkpoint; the product's pixels stay.
@@ -57,6 +58,11 @@ class WigPreviewRequest:
     refine: bool = False
     disclosure: Disclosure = field(default_factory=Disclosure)
     seed: int = 0
+
+    @property
+    def num_pictures(self) -> int:
+        """What is made and charged: the front, the turned views and the colours."""
+        return 1 + len(turned_views(self.yaw_deg)) + len({colour.lower() for colour in self.colours})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,3 +81,13 @@ class GarmentPreviewRequest:
     refine: bool = False
     disclosure: Disclosure = field(default_factory=Disclosure)
     seed: int = 0
+
+
+def rounded_yaw(yaw_deg: float) -> float:
+    """To a hundredth of a degree, which nobody sees and which names a view's file; 0 has no sign."""
+    return round(yaw_deg, 2) + 0.0
+
+
+def turned_views(yaw_deg: Iterable[float]) -> tuple[float, ...]:
+    """The views beside the front, each once, from left to right."""
+    return tuple(sorted({rounded_yaw(yaw) for yaw in yaw_deg} - {0.0}))

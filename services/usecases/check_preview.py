@@ -23,6 +23,7 @@ from services.domain.preview import (
     MAX_YAW_DEG,
     GarmentPreviewRequest,
     WigPreviewRequest,
+    rounded_yaw,
 )
 from services.domain.product import ProductKind
 from services.domain.video import BackgroundKind
@@ -49,8 +50,9 @@ def check_wig_preview(request: WigPreviewRequest, settings: Settings) -> None:
     check_in_range("yaw_deg", len(request.yaw_deg), 1, MAX_VIEWS)
     for number, yaw in enumerate(request.yaw_deg):
         check_in_range(f"yaw_deg.{number}", yaw, -MAX_YAW_DEG, MAX_YAW_DEG)
-        if yaw in request.yaw_deg[:number]:
-            raise InvalidRequest(f"The view {yaw:g} stands twice.", code="duplicate_view", param=f"yaw_deg.{number}")
+        if rounded_yaw(yaw) in {rounded_yaw(before) for before in request.yaw_deg[:number]}:
+            detail = f"The view {rounded_yaw(yaw):g} stands twice (views are told apart by a hundredth of a degree)."
+            raise InvalidRequest(detail, code="duplicate_view", param=f"yaw_deg.{number}")
     check_in_range("colours", len(request.colours), 0, MAX_COLOURS)
     for number, colour in enumerate(request.colours):
         _check_colour(colour, request.colours[:number], param=f"colours.{number}")
@@ -144,5 +146,5 @@ def _check_colour(colour: str, before: tuple[str, ...], *, param: str) -> None:
             code="colour_unknown",
             param=param,
         )
-    if colour in before:
+    if colour.lower() in {one.lower() for one in before}:
         raise InvalidRequest(f"The colour {colour} stands twice.", code="duplicate_colour", param=param)

@@ -10,9 +10,8 @@ from services.usecases.estimate_speech import Basis
 
 
 def estimate_wig(request: WigPreviewRequest, prices: PriceList) -> Estimate:
-    """A picture a view and a colour, and the turntable."""
-    num_pictures = len(request.yaw_deg) + len(request.colours)
-    return _estimate(Work(num_pictures=num_pictures, num_turntables=int(request.turntable)), prices)
+    """The front, a picture a turned view and a colour, and the turntable."""
+    return _estimate(Work(num_pictures=request.num_pictures, num_turntables=int(request.turntable)), prices)
 
 
 def estimate_garment(request: GarmentPreviewRequest, prices: PriceList) -> Estimate:

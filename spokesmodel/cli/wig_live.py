@@ -45,7 +45,8 @@ def wig_live(
     label: LabelOption = True,
     consent: ConsentOption = None,
     synthetic: Annotated[
-        bool, typer.Option("--synthetic", help="Declare that the video shows no real person.")
+        bool,
+        typer.Option("--synthetic", help="Declare that the video shows no real person. Not kept in the audit log."),
     ] = False,
     wig_consent: Annotated[
         str | None, typer.Option(metavar="ID", help="The consent of the person whose head the wig's photo shows.")

@@ -68,13 +68,14 @@ class WigPreviewBody(RequestBody):
         default_factory=lambda: [0.0],
         min_length=1,
         max_length=MAX_VIEWS,
-        description="Views of the head, turned so far from how the photo shows it; negative to the viewer's left.",
+        description="Views of the head, turned so far from how the photo shows it, to a hundredth of a degree; "
+        "negative to the viewer's left. The front (0) is always made and counted, named here or not.",
     )
     turntable: bool = Field(default=False, description="Make the looping video, too.")
     colours: list[str] = Field(
         default_factory=list,
         max_length=MAX_COLOURS,
-        description="Variants in other colours: names (`black`, `auburn`, `platinum` …) or `#rrggbb`.",
+        description="Variants in other colours, of the front: names (`black`, `auburn`, `platinum` …) or `#rrggbb`.",
     )
     background: SceneBody = Field(default_factory=SceneBody)
     refine: Refine = False

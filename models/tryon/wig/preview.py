@@ -33,6 +33,7 @@ from models.tryon.wig.worn import WornWig, wear
 from models.video.picture import PictureSource, read_picture
 from services.domain.errors import ContentRejected
 from services.domain.picture_storyboards import WigStoryboard
+from services.domain.preview import turned_views
 from services.domain.product import ProductView
 from services.domain.video import BackgroundKind, LabelCorner
 
@@ -140,7 +141,7 @@ def make_wig_previews(
         role = f"colour_{colour.name}"
         views[role] = gallery.shown(worn.with_wig(dyed), role)
         gallery.save(role, views[role])
-    yaws = sorted({yaw for yaw in storyboard.yaw_deg if yaw})
+    yaws = turned_views(storyboard.yaw_deg)
     table = Turntable(worn) if yaws else None
     for index, yaw in enumerate(yaws):
         check_canceled()
@@ -168,7 +169,7 @@ def make_wig_previews(
 
 
 def view_role(yaw_deg: float) -> str:
-    """``view_m30`` for -30 degrees, ``view_p12_5`` for 12.5."""
+    """``view_m30`` for -30 degrees, ``view_p12_5`` for 12.5; of a yaw as ``turned_views`` has it."""
     return f"view_{'m' if yaw_deg < 0 else 'p'}{abs(yaw_deg):g}".replace(".", "_")
 
 
@@ -366,7 +367,7 @@ def _facts(storyboard: WigStoryboard, fitting: Fitting, asset: WigAsset, gallery
         "face": fitting.seen.face_index,
         "hair_confidence": round(fitting.seen.confidence, 3),
         "colours": list(storyboard.colours),
-        "yaw_deg": sorted({0.0, *storyboard.yaw_deg}),
+        "yaw_deg": sorted({0.0, *turned_views(storyboard.yaw_deg)}),
         "warnings": warnings,
         "visible_label": gallery.label_corner is not None,
         "label_corner": gallery.label_corner,

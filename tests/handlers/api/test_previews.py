@@ -193,9 +193,13 @@ def test_child_cannot_be_asked_for(api, wig):
         ({"yaw_deg": []}, (400, "invalid_request", "yaw_deg")),
         ({"yaw_deg": [60]}, (400, "invalid_request", "yaw_deg.0")),
         ({"yaw_deg": [10, 10]}, (400, "duplicate_view", "yaw_deg.1")),
+        ({"yaw_deg": [0, -0.0]}, (400, "duplicate_view", "yaw_deg.1")),
+        ({"yaw_deg": [12.3456781, 20, 12.3456789]}, (400, "duplicate_view", "yaw_deg.2")),
+        ({"yaw_deg": [0.001, 0]}, (400, "duplicate_view", "yaw_deg.1")),
         ({"colours": ["mauve"]}, (400, "colour_unknown", "colours.0")),
         ({"colours": ["#12345"]}, (400, "malformed_color", "colours.0")),
         ({"colours": ["red", "red"]}, (400, "duplicate_colour", "colours.1")),
+        ({"colours": ["#a52a2a", "red", "#A52A2A"]}, (400, "duplicate_colour", "colours.2")),
         ({"refine": True}, (422, "checkpoint_not_configured", "refine")),
         ({"model": {}}, (400, "exactly_one", "model")),
         ({"model": {"model_id": VERA, "specification": {}}}, (400, "exactly_one", "model")),
@@ -273,6 +277,15 @@ def test_models_are_listed_as_they_look(world, api):
     [
         ("wig_preview", {"yaw_deg": [-10, 0, 10], "colours": ["red"]}, {"pictures": 4.0}, 0.016),
         ("wig_preview", {"turntable": True}, {"pictures": 1.0, "turntables": 1.0}, 0.014),
+        ("wig_preview", {"yaw_deg": [10]}, {"pictures": 2.0}, 0.008),  # the front is made, too
+        ("wig_preview", {"yaw_deg": [12.5, -12.5, 0.33]}, {"pictures": 4.0}, 0.016),
+        ("wig_preview", {"yaw_deg": [0.001]}, {"pictures": 1.0}, 0.004),  # which is the front
+        (
+            "wig_preview",
+            {"yaw_deg": [10], "colours": ["#A52A2A"], "turntable": True},
+            {"pictures": 3.0, "turntables": 1.0},
+            0.022,
+        ),
         ("garment_preview", {}, {"pictures": 1.0}, 0.004),
     ],
 )

@@ -12,8 +12,10 @@ from models.tryon.previews import Previews
 from models.tryon.wig.asset import WigAsset
 from models.tryon.wig.preview import WigInputs, make_wig_previews
 from services.domain.errors import ContentRejected, InvalidRequest
+from services.domain.model_choice import ModelChoice
 from services.domain.picture_storyboards import ModelShot, ProductShot, WigStoryboard
-from services.domain.product import ProductView
+from services.domain.preview import WigPreviewRequest
+from services.domain.product import ProductRef, ProductView
 from services.domain.storyboard import BackgroundShot
 from services.domain.video import BackgroundKind, Disclosure
 
@@ -25,6 +27,7 @@ def _storyboard(
     label: bool = False,
     colours: tuple[str, ...] = (),
     background: BackgroundShot | None = None,
+    yaw_deg: tuple[float, ...] = (0.0,),
 ) -> WigStoryboard:
     return WigStoryboard(
         job_id="job_1",
@@ -32,6 +35,7 @@ def _storyboard(
         wig=(ProductShot(photo_key="uploads/wig"),),
         background=background or BackgroundShot(kind=BackgroundKind.ORIGINAL),
         colours=colours,
+        yaw_deg=yaw_deg,
         disclosure=Disclosure(visible_label=label),
     )
 
@@ -161,3 +165,37 @@ def test_a_canceled_job_stops(portrait: Path, wig: WigAsset, tmp_path: Path) -> 
         make_wig_previews(
             WigInputs(storyboard=_storyboard(), model=portrait, assets=[wig]), out_dir=tmp_path, check_canceled=cancel
         )
+
+
+@pytest.mark.parametrize(
+    ("yaw_deg", "colours", "num_pictures"),
+    [
+        ((0.0,), (), 1),
+        ((10.0,), (), 2),
+        ((12.5, -12.5, 0.33), (), 4),
+        ((0.001,), (), 1),
+        ((0.0, 20.0), ("red", "#A52A2A"), 4),
+        ((-20.0,), ("red",), 3),
+    ],
+)
+def test_as_many_pictures_are_made_as_are_estimated_and_charged(
+    portrait: Path,
+    wig: WigAsset,
+    tmp_path: Path,
+    yaw_deg: tuple[float, ...],
+    colours: tuple[str, ...],
+    num_pictures: int,
+) -> None:
+    request = WigPreviewRequest(
+        model=ModelChoice(upload_id="upload_1"),
+        wig=ProductRef(product_id="wig_1"),
+        yaw_deg=yaw_deg,
+        colours=colours,
+    )
+
+    previews = _made(portrait, wig, tmp_path / "out", yaw_deg=yaw_deg, colours=colours)
+
+    pictures = {role for role in previews.files if role == "front" or role.startswith(("view_", "colour_"))}
+    assert len(pictures) == num_pictures
+    assert previews.usage == {"pictures": num_pictures}
+    assert request.num_pictures == num_pictures
