@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -211,7 +212,7 @@ def unpack_asset(path: Path, folder: Path) -> None:
             if not is_ours or sum(entry.file_size for entry in entries) > _MAX_ASSET_BYTES:
                 raise BadZipFile("no asset")
             archive.extractall(folder)
-    except (BadZipFile, OSError, EOFError, ValueError, NotImplementedError, RuntimeError) as error:
+    except (BadZipFile, zlib.error, OSError, EOFError, ValueError, NotImplementedError, RuntimeError) as error:
         raise ContentRejected(
             "What the catalogue keeps of the product cannot be read; take its photos in again.",
             code="product_asset_unreadable",

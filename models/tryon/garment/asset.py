@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from models.tryon.garment.landmarks import SleeveKind
 from models.tryon.garment.notches import Point
-from services.domain.errors import ContentRejected
+from models.tryon.stored import reading_stored
 from services.domain.product import GarmentCategory, ProductView, QualityReason
 
 MAX_SIDE_PX: Final = 1536
+_MAX_STORED_PX: Final = 8192
 VERSION: Final = 1
 _PICTURE: Final = "garment.png"
 _INNER: Final = "garment-inner.png"
@@ -108,16 +109,18 @@ class GarmentAsset:
         """The asset that ``save`` wrote into ``folder``.
 
         Raises:
-            ContentRejected: ``unreadable_media``: a file is missing, damaged or of another version; the photo
-                has to be taken in again.
+            ContentRejected: ``product_asset_unreadable``: a file is missing, damaged or of another version; the
+                photo has to be taken in again.
         """
-        from PIL import Image, UnidentifiedImageError
+        from PIL import Image
 
-        try:
+        with reading_stored("garment"):
             facts: dict[str, Any] = json.loads((folder / _FACTS).read_text("utf-8"))
             if facts["version"] != VERSION:
                 raise ValueError(f"it has version {facts['version']}, not {VERSION}")
             with Image.open(folder / _PICTURE) as picture, Image.open(folder / _INNER) as inner:
+                if max(*picture.size, *inner.size) > _MAX_STORED_PX:
+                    raise ValueError("no cutout")
                 picture_rgba = np.array(picture.convert("RGBA"))
                 inner_values = np.array(inner.convert("L"))
             if picture_rgba.shape[:2] != inner_values.shape:
@@ -137,7 +140,3 @@ class GarmentAsset:
                     for reason in facts["quality"]
                 ),
             )
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, UnidentifiedImageError) as error:
-            raise ContentRejected(
-                f"The stored garment cannot be read: {error}. Take its photo in again.", code="unreadable_media"
-            ) from error

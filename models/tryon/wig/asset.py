@@ -10,8 +10,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from models.tryon.stored import reading_stored
 from models.tryon.wig.light import FaceLight
-from services.domain.errors import ContentRejected
 from services.domain.product import ProductView, QualityReason
 
 Picture = NDArray[np.uint8]
@@ -76,7 +76,7 @@ class WigAsset:
         """
         from PIL import Image
 
-        try:
+        with reading_stored("wig"):
             facts: dict[str, Any] = json.loads((folder / _FACTS).read_text(encoding="utf-8"))
             if facts["version"] != _VERSION:
                 raise ValueError("another version")
@@ -98,7 +98,3 @@ class WigAsset:
                 confidence=float(facts["confidence"]),
                 notes=tuple(facts["notes"]),
             )
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ContentRejected(
-                "The stored wig cannot be read; take its photo in again.", code="product_asset_unreadable"
-            ) from error

@@ -223,3 +223,16 @@ def test_archive_that_is_no_asset_of_ours_is_not_unpacked(tmp_path: Path, spoil:
     assert caught.value.code == "product_asset_unreadable"
     assert not (tmp_path / "outside.txt").exists()
     assert list((tmp_path / "unpacked").iterdir()) == []
+
+
+def test_archive_with_a_damaged_stream_is_told_by_name(tmp_path: Path) -> None:
+    (tmp_path / "asset").mkdir()
+    (tmp_path / "asset" / "wig.json").write_bytes(bytes(range(256)) * 40)
+    path = pack_asset(tmp_path / "asset", tmp_path / "asset.zip")
+    whole = path.read_bytes()
+    start = whole.index(b"wig.json") + len("wig.json")  # the deflated bytes
+    path.write_bytes(whole[:start] + b"\xff" * 8 + whole[start + 8 :])
+
+    with pytest.raises(ContentRejected) as caught:
+        unpack_asset(path, tmp_path / "unpacked")
+    assert caught.value.code == "product_asset_unreadable"

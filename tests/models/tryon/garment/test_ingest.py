@@ -230,6 +230,7 @@ def test_asset_survives_being_stored(tmp_path: Path) -> None:
     [
         lambda folder: (folder / "garment.png").write_bytes(b"\x89PNG"),
         lambda folder: (folder / "garment.json").unlink(),
+        lambda folder: (folder / "garment.json").write_text('{"version": 1, "landmarks": []}'),
         lambda folder: (folder / "garment.json").write_text('{"version": 99}'),
     ],
 )
@@ -239,7 +240,7 @@ def test_damaged_or_foreign_stored_asset_is_told(damage: object, tmp_path: Path)
     damage(folder)  # type: ignore[operator]
     with pytest.raises(ContentRejected) as caught:
         GarmentAsset.load(folder)
-    assert caught.value.code == "unreadable_media"
+    assert caught.value.code == "product_asset_unreadable"
 
 
 def test_outline_between_two_points_follows_the_sleeve(tmp_path: Path) -> None:

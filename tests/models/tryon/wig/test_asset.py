@@ -51,3 +51,23 @@ def test_a_damaged_asset_is_told(wig: WigAsset, tmp_path: Path, name: str) -> No
     with pytest.raises(ContentRejected) as refused:
         WigAsset.load(tmp_path)
     assert refused.value.code == "product_asset_unreadable"
+
+
+@pytest.mark.parametrize("name", ["wig.png", "landmarks.npz", "wig.json"])
+def test_an_asset_with_a_wrong_byte_anywhere_is_read_or_told_by_name(wig: WigAsset, tmp_path: Path, name: str) -> None:
+    wig.save(tmp_path)
+    whole = (tmp_path / name).read_bytes()
+    codes: set[str | None] = set()
+    for at in np.linspace(0, len(whole) - 1, 60).astype(int):
+        for spoilt in (whole[:at], whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :]):
+            (tmp_path / name).write_bytes(spoilt)
+            codes.add(_code_of(tmp_path))
+    assert "product_asset_unreadable" in codes <= {None, "product_asset_unreadable"}
+
+
+def _code_of(folder: Path) -> str | None:
+    try:
+        WigAsset.load(folder)
+    except ContentRejected as refused:
+        return refused.code
+    return None
