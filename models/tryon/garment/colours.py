@@ -18,7 +18,7 @@ _LOCK: Final = 13.0  # LAB distance to a shade of the hair of what may be hair
 _APART: Final = 6.0  # LAB: nearer to the hair than to cloth and to skin by this much
 _JOINED: Final = 0.4  # of the span: a gap that a ponytail may have to the hair on the head
 _LONGEST: Final = 1.5  # of the span below the shoulders
-_LEAST: Final = 0.01  # of the span squared
+_LEAST: Final = 0.06  # of the span squared
 _MOST: Final = 0.6
 _SAMPLES: Final = 3000
 

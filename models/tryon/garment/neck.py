@@ -26,6 +26,7 @@ _POINTED: Final = (1.3, 0.15)  # powers up to the first are a V, which is usuall
 _STEEP: Final = 0.75  # slope of a collar's side; a shoulder's is less
 _BARE_DIP: Final = 0.28  # of the neck's width: where the outline itself dips so deep, no inside of the back is seen
 _UNBROKEN: Final = (5.0, 2.2)  # LAB units of edge nearly all along, and times those of other such lines
+_STRANGE: Final = 16.0  # LAB distance to the cloth of what is no cloth
 _ACROSS_PX: Final = 4.0
 _MOST: Final = 25.0  # LAB difference beyond which an edge is no more of an edge
 
@@ -89,11 +90,14 @@ def find_neck(rgb: NDArray[np.uint8], alpha: NDArray[np.uint8], left: Point, rig
         ends = [top for top, _ in tops]
     middle = float(upper[round((ends[0][0] + ends[1][0]) / 2)])
     dip = middle - float(min(ends[0][1], ends[1][1]))
+    behind = 0.0 if has_collar else _behind_opening(np.asarray(near, np.uint8), upper, ends[0], ends[1])
     if dip > _BARE_DIP * _WIDTH_PX:
         columns = np.arange(max(int(ends[0][0]), 0), min(int(ends[1][0]) + 1, len(upper)), 2)
         line = np.stack([columns, upper[columns]], axis=1).astype(np.float32)
     else:
-        line = _front_line(np.asarray(near, np.uint8), ends[0], ends[1], has_collar=has_collar, at_least=dip)
+        line = _front_line(
+            np.asarray(near, np.uint8), ends[0], ends[1], has_collar=has_collar, at_least=max(dip, behind)
+        )
     lowest = line[int(np.argmax(line[:, 1]))]
     back = np.asarray([x0, y0], np.float32)
     return Neck(
@@ -103,6 +107,35 @@ def find_neck(rgb: NDArray[np.uint8], alpha: NDArray[np.uint8], left: Point, rig
         inside_seen=dip <= _BARE_DIP * _WIDTH_PX and not seems_back,
         seems_back=seems_back,
     )
+
+
+def _behind_opening(
+    rgb: NDArray[np.uint8], upper: NDArray[np.float32], left: NDArray[np.float32], right: NDArray[np.float32]
+) -> float:
+    """How far below the ends a zip is seen through the opening: a thin strip from the top, of another colour.
+
+    The front neckline runs below it. 0 where there is none.
+    """
+    import cv2
+
+    lab = cv2.cvtColor(np.divide(rgb, 255, dtype=np.float32), cv2.COLOR_RGB2LAB)
+    lab = cv2.GaussianBlur(lab, (0, 0), _ACROSS_PX)
+    x0, x1 = int(left[0] + 0.2 * _WIDTH_PX), int(right[0] - 0.2 * _WIDTH_PX)
+    base = int((left[1] + right[1]) / 2)
+    cloth = lab[min(base + round(0.9 * _WIDTH_PX), len(lab) - 40) :, x0:x1].reshape(-1, 3)
+    usual = np.median(cloth, axis=0)
+    spread = float(np.median(np.linalg.norm(cloth - usual, axis=1)))
+    rows = np.arange(len(lab))[:, None]
+    inside = rows > upper[None, x0:x1] + 2
+    strange = (np.linalg.norm(lab[:, x0:x1] - usual, axis=2) > max(_STRANGE, 4 * spread)) & inside
+    count, labels, stats, _ = cv2.connectedComponentsWithStats(strange.astype(np.uint8), connectivity=8)
+    for index in range(1, count):
+        _, top, width, height, _ = stats[index]
+        touches = bool((labels[inside & (rows < upper[None, x0:x1] + 8)] == index).any())
+        bottom = float(top + height - base) / _WIDTH_PX
+        if touches and width < 0.3 * _WIDTH_PX and height > 1.5 * width and 0.2 < bottom < 0.75:
+            return float(top + height - base)
+    return 0.0
 
 
 def _unbroken_collar(rgb: NDArray[np.uint8], left: NDArray[np.float32], right: NDArray[np.float32]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -13,7 +13,7 @@ from models.tryon.garment import infill, limbs
 from models.tryon.garment.canvas import Canvas
 from models.tryon.garment.figure import Side, usable_arm
 from models.tryon.garment.warp import Box, Colours, Mask, Points, box_of
-from models.tryon.garment.wearer import Wearer, about_neck, capsule, pale_collar
+from models.tryon.garment.wearer import Wearer, about_neck, capsule, pale_collar, without_scraps
 from services.domain.product import GarmentCategory
 
 _FRINGE_PX: Final = 3  # how far the colour of old cloth bleeds over its edge
@@ -37,6 +37,7 @@ class Removal:
         background: Where the background shows that they hid.
         bare: Skin that was made up.
         neck: Neck, throat and shoulders: in front of the inside of a collar.
+        wrists: Alpha of the same part: where a made wrist runs out over the real hand.
         arms, arm_colours: Arms that were covered and now are bare: alpha of the whole picture, colours of a part.
     """
 
@@ -47,6 +48,7 @@ class Removal:
     neck: Mask
     arms: Mapping[Side, Mask]
     arm_colours: Mapping[Side, tuple[Box, Colours]]
+    wrists: Mapping[Side, Mask] = field(default_factory=dict)
 
 
 def uncover(
@@ -108,25 +110,34 @@ def uncover(
     if category in _LEGS or category is GarmentCategory.DRESS:
         for side in Side:
             bare = np.maximum(bare, _bare_leg(canvas, wearer, side, need, covered, colour, generator))
-    arms, arm_colours = {}, {}
+    arms, arm_colours, wrists = {}, {}, {}
     if category not in (*_LEGS, GarmentCategory.JACKET):
         for side in Side:
             if sleeve_ends.get(side, 0.0) > _TO_WRIST:
                 continue
             found = _bare_arm(wearer, side, old, need, colour, generator)
             if found is not None:
-                arms[side], arm_colours[side] = found
+                arms[side], arm_colours[side], wrists[side] = found
                 bare = np.maximum(bare, found[0])
     background = np.asarray(background * (1 - bare), np.float32)
-    return Removal(old=old, need=need, background=background, bare=bare, neck=neck, arms=arms, arm_colours=arm_colours)
+    return Removal(
+        old=old,
+        need=need,
+        background=background,
+        bare=bare,
+        neck=neck,
+        arms=arms,
+        arm_colours=arm_colours,
+        wrists=wrists,
+    )
 
 
 def _replaced(wearer: Wearer, category: GarmentCategory, *, sleeved: bool) -> Mask:
     """The clothes that a garment of the category takes the place of."""
     if category is GarmentCategory.DRESS:
-        return _without_scraps(wearer.clothes)
+        return without_scraps(wearer.clothes)
     if category in _LEGS:
-        return _without_scraps(wearer.lower)
+        return without_scraps(wearer.lower)
     if category is GarmentCategory.JACKET and not sleeved:
         return np.zeros_like(wearer.upper)  # a vest goes over what is worn, sleeves and all
     if category is GarmentCategory.JACKET:
@@ -203,20 +214,6 @@ def _above_waist(wearer: Wearer, need: Mask, covered: Mask) -> NDArray[np.bool_]
     top = float(wearer.figure.place(np.array([[0.0, 0.6 * wearer.figure.torso_length]], np.float32))[0, 1])
     near = (rows >= top) & (rows <= first + 2) & columns
     return np.asarray(near & (need > 0.02) & (wearer.person > 0.5), np.bool_)
-
-
-def _without_scraps(clothes: Mask) -> Mask:
-    """Clothes without what seems cloth far from them, as a pale shoe does below a pale dress."""
-    import cv2
-
-    solid = (clothes > 0.5).astype(np.uint8)
-    count, labels, stats, _ = cv2.connectedComponentsWithStats(solid, connectivity=8)
-    if count < 2:
-        return clothes
-    areas = stats[:, cv2.CC_STAT_AREA].copy()
-    areas[0] = 0
-    keep = (areas > 0.05 * areas.max())[labels].astype(np.uint8)
-    return np.asarray(clothes * cv2.dilate(keep, np.ones((7, 7), np.uint8)), np.float32)
 
 
 def _below_hem(wearer: Wearer, need: Mask, old: Mask, covered: Mask) -> NDArray[np.bool_]:
@@ -321,7 +318,7 @@ def _bare_leg(
     limb = wearer.figure.legs[side]
     bare = limbs.bare_limb(limb, side, wearer.person, wearer.skin, end=1.12, is_leg=True)
     light = limbs.light_from(wearer.rgb.astype(np.float32), wearer.face)
-    box, colours, alpha = limbs.shaded(bare, colour * 0.97, need.shape, light, generator)
+    box, colours, alpha, _ = limbs.shaded(bare, colour * 0.97, need.shape, light, generator)
     drawn = np.zeros(need.shape, np.float32)
     if box.is_empty:
         return drawn
@@ -360,13 +357,15 @@ def _like_skin_beside(wearer: Wearer, box: Box, colours: Colours, alpha: Mask, n
 
 def _bare_arm(
     wearer: Wearer, side: Side, old: Mask, need: Mask, colour: Colours, generator: np.random.Generator
-) -> tuple[Mask, tuple[Box, Colours]] | None:
+) -> tuple[Mask, tuple[Box, Colours], Mask] | None:
     """The arm under an old sleeve; None when the arm was bare already."""
     limb = usable_arm(wearer.figure.arms[side], wearer.figure, side)
     picture = wearer.rgb.astype(np.float32)
     bare = limbs.bare_limb(limb, side, wearer.person, wearer.skin, end=1.14, is_leg=False)
     colour = limbs.like_hand(picture, wearer.hands[side], colour)
-    box, colours, alpha = limbs.shaded(bare, colour, need.shape, limbs.light_from(picture, wearer.face), generator)
+    box, colours, alpha, wrist = limbs.shaded(
+        bare, colour, need.shape, limbs.light_from(picture, wearer.face), generator
+    )
     if box.is_empty:
         return None
     was_covered = old[box.slices]
@@ -382,4 +381,4 @@ def _bare_arm(
     y, x = np.ogrid[0 : shape[0], 0 : shape[1]]
     past = (x - limb.joints[0][0]) * axis[0] + (y - limb.joints[0][1]) * axis[1]
     whole *= np.clip(past / (0.18 * wearer.figure.span), 0, 1).astype(np.float32)
-    return whole, (box, infill.add_grain(colours, alpha, _GRAIN, generator))
+    return whole, (box, infill.add_grain(colours, alpha, _GRAIN, generator)), wrist

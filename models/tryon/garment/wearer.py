@@ -76,15 +76,17 @@ def wearer_of(analysis: BodyAnalysis) -> Wearer:
         person = person * own
     upper, lower = clothing.upper, clothing.lower
     # Where one ends and the other begins is a guess over some rows, but clothes have an edge.
-    both = np.maximum(upper, lower)
-    share = np.clip((upper / np.maximum(upper + lower, 1e-3) - 0.5) * 12 + 0.5, 0, 1)
-    upper, lower = both * share, both * (1 - share)
+    both = np.minimum(upper + lower, 1)
     figure = measure(analysis.pose, person)
+    share = _split(upper / np.maximum(upper + lower, 1e-3), both, figure.span)
+    upper, lower = both * share, both * (1 - share)
     hands = {Side.LEFT: skin.left_hand * own, Side.RIGHT: skin.right_hand * own}
     bare = surely_bare(skin.mask * own, upper * own, figure, hands, analysis.face)
     kept = np.where(skin.mask > 1e-3, bare / np.maximum(skin.mask, 1e-3), 0).astype(np.float32)
     upper = np.maximum(upper, (skin.mask - bare) * own)  # what only seemed skin is cloth
     upper, lower = told_apart(analysis.rgb, upper * own, lower * own, figure)
+    scraps = upper - without_scraps(upper)
+    upper, lower = upper - scraps, np.maximum(lower, scraps * (lower_zone(figure, upper.shape)))
     hair = with_long_hair(analysis.rgb, hair * own, upper, bare, person, figure)
     upper, lower = upper * (1 - hair), lower * (1 - hair)
     return Wearer(
@@ -103,6 +105,40 @@ def wearer_of(analysis: BodyAnalysis) -> Wearer:
         face=analysis.face,
         figure=figure,
     )
+
+
+def _split(share: Mask, both: Mask, span: float) -> Mask:
+    """How much of the clothes is the upper one's, with an edge that is as smooth as a hem and as sharp."""
+    import cv2
+
+    sigma = max(1.0, 0.02 * span)
+    weight = cv2.GaussianBlur(both, (0, 0), sigma)
+    smooth = cv2.GaussianBlur(share * both, (0, 0), sigma) / np.maximum(weight, 1e-3)
+    gentle = np.abs(smooth - share) < 0.25  # where one cloth ends plainly, its own edge is better
+    near = np.clip((np.where(gentle, smooth, share) - 0.5) * 60 + 0.5, 0, 1)
+    return np.asarray(near, np.float32)
+
+
+def without_scraps(clothes: Mask) -> Mask:
+    """Clothes without what seems cloth far from them, as a pale shoe does below a pale dress."""
+    import cv2
+
+    solid = (clothes > 0.5).astype(np.uint8)
+    count, labels, stats, _ = cv2.connectedComponentsWithStats(solid, connectivity=8)
+    if count < 2:
+        return clothes
+    areas = stats[:, cv2.CC_STAT_AREA].copy()
+    areas[0] = 0
+    keep = (areas > 0.05 * areas.max())[labels].astype(np.uint8)
+    return np.asarray(clothes * cv2.dilate(keep, np.ones((7, 7), np.uint8)), np.float32)
+
+
+def lower_zone(figure: Figure, shape: tuple[int, ...]) -> Mask:
+    """1 below the hips, where a scrap of cloth belongs to the lower clothes."""
+    height, width = shape[:2]
+    y, x = np.ogrid[0:height, 0:width]
+    down = (x - figure.origin[0]) * figure.down[0] + (y - figure.origin[1]) * figure.down[1]
+    return np.asarray(np.clip((down - 0.9 * figure.torso_length) / (0.1 * figure.span), 0, 1), np.float32)
 
 
 def _hull(analysis: BodyAnalysis) -> Mask:
