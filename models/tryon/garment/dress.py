@@ -278,6 +278,10 @@ class _Stage:
             front = np.maximum(front, self.wearer.upper)
         self.canvas.restore(front)
         np.multiply(self.garment, 1 - front, out=self.garment)
+        for side, wrist in self.removal.wrists.items():
+            # The rim of the old cuff goes, and skin that was made runs into the hand.
+            box, colours = self.removal.arm_colours[side]
+            self.canvas.lay(colours, wrist * self.wearer.hands[side][box.slices], box)
 
     def _lay(self, layer: Layer, light: Mask, shadow_where: Mask | float) -> None:
         where, alpha = layer.box.slices, layer.alpha

@@ -23,6 +23,8 @@ _MOST_FOLDED: Final = 0.004  # of the trunk's pixels
 _MOST_ANISOTROPY: Final = 1.9  # of the trunk, 95th percentile
 _MOST_ON_STRAPS: Final = 3.0  # of overalls: straps are let out and taken in
 _MOST_FOLDED_STRIP: Final = 0.2  # of a sleeve's or a leg's pixels: a bent elbow folds some
+_MOST_TORN: Final = 0.12  # of a sleeve from seam to cuff: how much may have been missing, and was closed
+_LEAST_PIECE: Final = 0.93  # of a sleeve's pixels that must hang together
 _LEAST_COVERED: Final = 0.97
 _MOST_BARED: Final = 0.4
 _ON_LEGS: Final = (GarmentCategory.SKIRT, GarmentCategory.TROUSERS, GarmentCategory.OVERALL)
@@ -36,6 +38,8 @@ class WarpQuality:
         folded: Share of the trunk's pixels at which the map turns over.
         anisotropy: 95th percentile over the trunk of how much more a print is stretched one way than the other.
         strips_folded: The largest share of turned pixels of any sleeve or leg.
+        torn: The largest share of any sleeve, from its seam to its cuff, that the product photo left open.
+        sleeve_piece: The least share of any sleeve's pixels that hangs together as one piece.
         covered: Share of the old clothes that is gone: under the garment, or filled.
         bared: Share of the old clothes behind which the background had to be made up.
     """
@@ -45,6 +49,8 @@ class WarpQuality:
     strips_folded: float
     covered: float
     bared: float
+    torn: float = 0.0
+    sleeve_piece: float = 1.0
 
 
 def require_pose(
@@ -120,6 +126,7 @@ def quality_of(dressed: Dressed) -> WarpQuality:
     trunk = next((layer for layer in dressed.layers if layer.name == "trunk"), None)
     folded, anisotropy = _stretch(trunk) if trunk is not None else (0.0, 1.0)
     strips = [_stretch(layer)[0] for layer in dressed.layers if layer.name != "trunk"]
+    sleeves = [layer for layer in dressed.layers if layer.name.startswith("sleeve")]
     old = dressed.removal.old > 0.6
     changed = dressed.canvas.changed > 0.3
     covered = float((changed & old).sum()) / max(float(old.sum()), 1.0) if old.any() else 1.0
@@ -130,7 +137,20 @@ def quality_of(dressed: Dressed) -> WarpQuality:
         strips_folded=max(strips, default=0.0),
         covered=covered,
         bared=bared / max(float(dressed.removal.old.sum()), 1.0),
+        torn=max((layer.gaps for layer in sleeves), default=0.0),
+        sleeve_piece=min((_largest_piece(layer) for layer in sleeves), default=1.0),
     )
+
+
+def _largest_piece(layer: Layer) -> float:
+    """Share of a sleeve's pixels in its largest piece: 1 for a whole one, about a half where it is torn in two."""
+    import cv2
+
+    solid = (layer.alpha > 0.5).astype(np.uint8)
+    if solid.sum() < 20:
+        return 1.0  # hardly in the picture
+    stats = cv2.connectedComponentsWithStats(solid, connectivity=8)[2]
+    return float(stats[1:, cv2.CC_STAT_AREA].max()) / float(solid.sum())
 
 
 def _stretch(layer: Layer) -> tuple[float, float]:
@@ -166,6 +186,8 @@ def require_quality(quality: WarpQuality, category: GarmentCategory, *, param: s
         raise _refused("the garment would have to be stretched too far", param)
     if quality.strips_folded > _MOST_FOLDED_STRIP:
         raise _refused("a sleeve or a leg would fold over itself", param)
+    if quality.torn > _MOST_TORN or quality.sleeve_piece < _LEAST_PIECE:
+        raise _refused("a sleeve would be torn", param)
     if quality.covered < _LEAST_COVERED:
         raise _refused("too much of the old clothes would stay", param)
     if quality.bared > _MOST_BARED:

@@ -19,7 +19,10 @@ _UNDER_CLOTH: Final = 0.80  # of the cloth's width over a limb
 _USUAL: Final = 0.86  # of the figure's radii, which leave room for cloth, where nothing of the limb is seen
 _THICKNESS: Final = (0.66, 1.12)
 _LEAST: Final = 0.60  # of the usual width: cloth that seems narrower was not seen right
-_WRIST: Final = (0.90, 1.04)  # of an arm: where the seen hand's own edges count
+_WRIST: Final = 1.04  # of an arm: up to there, and a little beyond the end of a sleeve, the seen hand's edges count
+_HAND: Final = 0.03
+_WIDEST, _WIDEST_HAND = 1.45, 1.9  # of the usual width: what is still the limb itself
+_MELT: Final = 0.05  # of the arm: over so much of the hand the made wrist runs out
 _EDGE_LIGHT: Final = 0.60  # of the middle: skin at the edge of a limb turns away from the light
 _SHADOW_TINT: Final = (1.0, 0.955, 0.925)  # shadows on skin are redder: red, green, blue
 _MOTTLE: Final = 0.012  # how much skin varies from place to place
@@ -36,6 +39,7 @@ class BareLimb:
         outer, inner: Its edges in the picture, (rows, 2).
         bend: Share at which the elbow or the knee is.
         is_leg: Whether that is a knee.
+        hand_at: Share at which the bare hand comes out of a sleeve; None when it is not seen.
     """
 
     at: NDArray[Any]
@@ -44,6 +48,7 @@ class BareLimb:
     side: Side
     bend: float
     is_leg: bool
+    hand_at: float | None = None
 
     @property
     def width(self) -> float:
@@ -68,7 +73,8 @@ def bare_limb(limb: Limb, side: Side, person: Mask, skin: Mask, *, end: float, i
     past = line[-1] - line[-5]
     line = np.concatenate([line, line[-1:] + past * np.linspace(0.25, 3.0, 12, dtype=np.float32)[:, None]])
     shares = np.arange(len(line)) / 60
-    at = np.linspace(0.0, end, _ROWS)
+    hand_at = None if is_leg else _hand_begins(skin, line, shares)
+    at = np.linspace(0.0, end if hand_at is None else max(end, hand_at + 0.12), _ROWS)
     centre = np.stack([np.interp(at, shares, line[:, k]) for k in range(2)], 1).astype(np.float32)
     normals = outward(line, side)
     normal = np.stack([np.interp(at, shares, normals[:, k]) for k in range(2)], 1).astype(np.float32)
@@ -78,9 +84,10 @@ def bare_limb(limb: Limb, side: Side, person: Mask, skin: Mask, *, end: float, i
     cloth = [reach_of(person, centre, way * normal, most) for way in (1, -1)]
     seen = [reach_of(skin, centre, way * normal, most) for way in (1, -1)]
     thick = (seen[0][0] + seen[1][0]) / 2
-    real = seen[0][1] & seen[1][1] & (thick > 0.45 * usual) & (thick < 1.45 * usual)
+    widest = np.where(at >= (hand_at or np.inf), _WIDEST_HAND, _WIDEST) * usual
+    real = seen[0][1] & seen[1][1] & (thick > 0.45 * usual) & (thick < widest)
     if not is_leg:
-        real &= at < _WRIST[1]  # a hand is wider than its wrist
+        real &= at < (_WRIST if hand_at is None else max(hand_at + _HAND, _WRIST))  # a hand is wider than its wrist
     firm = real & (at < 0.98) & (at > 0.25)
     thickness = float(np.median(thick[firm] / usual[firm])) if firm.sum() >= 3 else _USUAL
     radius = usual * np.float32(np.clip(thickness, *_THICKNESS))
@@ -94,6 +101,9 @@ def bare_limb(limb: Limb, side: Side, person: Mask, skin: Mask, *, end: float, i
     middle = np.where(at < 0.12, 0, np.clip(middle, -0.6 * radius, 0.6 * radius))
     middle = np.where(real, (seen[0][0] - seen[1][0]) / 2, middle)
     half = np.where(real, thick, half)
+    last = int(np.flatnonzero(real)[-1]) if real.any() else len(at)
+    if hand_at is not None and last < len(at) and at[last] >= hand_at:
+        half[last + 1 :], middle[last + 1 :] = half[last], middle[last]
     edges = [half + middle, half - middle]
     smooth = [
         cv2.GaussianBlur(
@@ -112,7 +122,20 @@ def bare_limb(limb: Limb, side: Side, person: Mask, skin: Mask, *, end: float, i
         side=side,
         bend=first,
         is_leg=is_leg,
+        hand_at=hand_at,
     )
+
+
+def _hand_begins(skin: Mask, line: Points, shares: NDArray[Any]) -> float | None:
+    """Where on an arm the skin of its hand begins."""
+    height, width = skin.shape
+    x, y = np.rint(line).astype(int).T
+    inside = (x >= 0) & (y >= 0) & (x < width) & (y < height)
+    bare = inside & (skin[np.clip(y, 0, height - 1), np.clip(x, 0, width - 1)] > 0.5)
+    late = np.flatnonzero(bare[:-1] & bare[1:] & (shares[:-1] > 0.75))
+    if not len(late) or bare[late[0] - 2 : late[0]].all():
+        return None  # not seen, or bare further up
+    return float(shares[late[0]])
 
 
 def light_from(picture: Colours, face: FaceLandmarks | None) -> float:
@@ -136,8 +159,8 @@ def light_from(picture: Colours, face: FaceLandmarks | None) -> float:
 
 def shaded(
     limb: BareLimb, colour: Colours, shape: tuple[int, ...], light: float, generator: np.random.Generator
-) -> tuple[Box, Colours, Mask]:
-    """The limb as a picture: its box, colours (h, w, 3) and alpha.
+) -> tuple[Box, Colours, Mask, Mask]:
+    """The limb as a picture: its box, colours (h, w, 3), alpha, and that of the wrist, which runs out over the hand.
 
     Args:
         limb: Its edges.
@@ -156,7 +179,7 @@ def shaded(
         picture.astype(np.float32), np.stack([np.broadcast_to(across, (_ROWS, _COLUMNS)), rows], -1), shape
     )
     if mapped.box.is_empty:
-        return mapped.box, np.zeros((0, 0, 3), np.float32), np.zeros((0, 0), np.float32)
+        return mapped.box, np.zeros((0, 0, 3), np.float32), np.zeros((0, 0), np.float32), np.zeros((0, 0), np.float32)
     inside = (mapped.x > -50).astype(np.float32)
     across = np.clip(np.where(inside > 0, mapped.x, 0), -1, 1)
     along = np.where(inside > 0, mapped.y, 0)
@@ -177,7 +200,11 @@ def shaded(
     shadow = np.clip(1 - level, 0, 1)[..., None]
     tint = np.array(_SHADOW_TINT, np.float32) ** (shadow * 2.2)
     alpha = cv2.GaussianBlur(inside, (0, 0), 0.9)
-    return mapped.box, (colour * level[..., None] * tint).astype(np.float32), np.asarray(alpha, np.float32)
+    wrist = np.zeros_like(alpha)
+    if limb.hand_at is not None:
+        past = (along - limb.hand_at) / _MELT
+        wrist = np.where((inside > 0) & (past > -1.2), alpha * np.clip(1.1 - past, 0, 1), 0).astype(np.float32)
+    return mapped.box, (colour * level[..., None] * tint).astype(np.float32), np.asarray(alpha, np.float32), wrist
 
 
 def _knee(across: Mask, along: Mask, bend: float) -> Mask:

@@ -81,6 +81,8 @@ SOUND = WarpQuality(folded=0.0, anisotropy=1.1, strips_folded=0.02, covered=1.0,
         {"strips_folded": 0.5},
         {"covered": 0.7},
         {"bared": 0.8},
+        {"torn": 0.3},
+        {"sleeve_piece": 0.6},
     ],
 )
 def test_a_torn_picture_is_refused(torn: dict[str, float]) -> None:
