@@ -36,7 +36,8 @@ Prefer = Annotated[
     str | None,
     Header(
         alias="Prefer",
-        description="`wait=N` (RFC 7240) holds the answer for up to N seconds, until the job is final.",
+        description="`wait=N` (RFC 7240) holds the answer for up to N whole seconds, until the job is final; "
+        "`Preference-Applied` says what was granted. A preference of another form is passed over, as the RFC has it.",
     ),
 ]
 

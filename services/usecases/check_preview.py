@@ -65,7 +65,7 @@ def check_garment_preview(request: GarmentPreviewRequest, settings: Settings) ->
         InvalidRequest, ContentRejected: As of a wig.
     """
     _check_parts(request, settings)
-    check_ref(request.garment, settings, kind=ProductKind.GARMENT)
+    check_ref(request.garment, settings, kind=ProductKind.GARMENT, category=request.category)
     if request.category is not None and request.garment.product_id is not None:
         raise InvalidRequest(
             "category is for a photo given directly; a product of the catalogue has its own.",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
 from services.domain.errors import ContentRejected, InvalidRequest, NotFound
 from services.domain.outside_url import SOURCE, parse_outside_url
+from services.domain.pins import pins_of
 from services.domain.product import (
+    GarmentCategory,
     PhotoSource,
     Product,
     ProductKind,
@@ -28,14 +29,20 @@ from services.usecases.sources import Sources
 
 MAX_PHOTOS: Final = 8
 _MAX_PINS: Final = 64
-_PIN: Final = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 
-def check_photos(photos: Sequence[PhotoSource], settings: Settings, *, param: str = "photos") -> None:
+def check_photos(
+    photos: Sequence[PhotoSource],
+    settings: Settings,
+    *,
+    kind: ProductKind,
+    category: GarmentCategory | None = None,
+    param: str = "photos",
+) -> None:
     """Nothing, when there is a photo from the front, of each other side at most one, and each keeps the rules.
 
     Raises:
-        InvalidRequest: ``missing``, ``out_of_range``, ``exactly_one``, ``duplicate_view``, ``malformed_pin``.
+        InvalidRequest: ``missing``, ``out_of_range``, ``exactly_one``, ``duplicate_view``, ``pins_unknown``.
         ContentRejected: ``source_url_refused``.
     """
     check_in_range(param, len(photos), 1, MAX_PHOTOS)
@@ -49,21 +56,28 @@ def check_photos(photos: Sequence[PhotoSource], settings: Settings, *, param: st
                 code="duplicate_view",
                 param=f"{param}.{photo.view}",
             )
-        check_photo(photo, settings, param=f"{param}.{photo.view}")
+        check_photo(photo, settings, pins=pins_of(kind, category), param=f"{param}.{photo.view}")
 
 
-def check_photo(photo: PhotoSource, settings: Settings, *, param: str) -> None:
+def check_photo(photo: PhotoSource, settings: Settings, *, pins: Sequence[str], param: str) -> None:
     """Nothing, when the photo keeps every rule that needs nothing but itself.
 
+    Args:
+        pins: Names of those that it may have.
+
     Raises:
-        InvalidRequest: ``exactly_one``, ``out_of_range``, ``malformed_pin``.
+        InvalidRequest: ``exactly_one``, ``out_of_range``, ``pins_unknown``.
         ContentRejected: ``source_url_refused``.
     """
     exactly_one(param, upload_id=photo.upload_id, source_url=photo.source_url)
     check_in_range(f"{param}.pins", len(photo.pins), 0, _MAX_PINS)
     for name, point in photo.pins.items():
-        if not _PIN.fullmatch(name):
-            raise InvalidRequest(f"{name!r} is no name of a pin.", code="malformed_pin", param=f"{param}.pins")
+        if name not in pins:
+            raise InvalidRequest(
+                f"{name[:40]!r} is no pin of this product; there are {', '.join(pins)}.",
+                code="pins_unknown",
+                param=f"{param}.pins",
+            )
         for value in point:
             check_in_range(f"{param}.pins.{name}", value, 0, 1)
     if photo.source_url is not None:
@@ -89,18 +103,29 @@ def check_photo_upload(photo: PhotoSource, *, tenant_id: str, sources: Sources, 
         )
 
 
-def check_ref(ref: ProductRef, settings: Settings, *, kind: ProductKind) -> None:
+def check_ref(
+    ref: ProductRef, settings: Settings, *, kind: ProductKind, category: GarmentCategory | None = None
+) -> None:
     """Nothing, when a preview's product keeps every rule that needs nothing but itself.
 
+    Args:
+        category: Of a garment's photo, where the request names it.
+
     Raises:
-        InvalidRequest, ContentRejected: What ``check_photo`` says; ``exactly_one``.
+        InvalidRequest, ContentRejected: What ``check_photo`` says; ``exactly_one``; ``not_used``: pins beside a product
+            of the catalogue, whose photos have their own.
     """
-    if ref.photo is None or ref.product_id is not None:
-        photo = ref.photo or PhotoSource()
-        fields = {f"{kind}_id": ref.product_id, "upload_id": photo.upload_id, "source_url": photo.source_url}
-        exactly_one(str(kind), **fields)
-    else:
-        check_photo(ref.photo, settings, param=str(kind))
+    photo = ref.photo or PhotoSource()
+    fields = {f"{kind}_id": ref.product_id, "upload_id": photo.upload_id, "source_url": photo.source_url}
+    exactly_one(str(kind), **fields)
+    if ref.product_id is None:
+        check_photo(photo, settings, pins=pins_of(kind, category), param=str(kind))
+    elif photo.pins:
+        raise InvalidRequest(
+            f"Pins are for a photo given directly; those of {ref.product_id} were set when it was taken in.",
+            code="not_used",
+            param=f"{kind}.pins",
+        )
 
 
 def claim_on_product(ref: ProductRef, *, kind: ProductKind, tenant_id: str, sources: Sources) -> LikenessClaim | None:

@@ -60,7 +60,7 @@ def get_usage(
         UsageTotal(
             kind=kind,
             num_jobs=num_jobs[kind],
-            quantities=dict(sorted(quantities[kind].items())),
+            quantities={unit: round(sum_, 6) for unit, sum_ in sorted(quantities[kind].items())},
             costs=tuple(Cost(amount=round(sum_, 6), currency=name) for name, sum_ in sorted(amounts[kind].items())),
         )
         for kind in sorted(num_jobs)

@@ -85,7 +85,7 @@ def check_product_submission(
             raise InvalidRequest(f"{name} has 1 to {most} characters.", code="out_of_range", param=name)
     if request.category is not None and request.kind is ProductKind.WIG:
         raise InvalidRequest("category is only for garments.", code="not_used", param="category")
-    check_photos(request.photos, sources.settings)
+    check_photos(request.photos, sources.settings, kind=request.kind, category=request.category)
     for photo in request.photos:
         check_photo_upload(photo, tenant_id=tenant_id, sources=sources, param=f"photos.{photo.view}")
     claim = LikenessClaim(consent_id=request.consent_id, synthetic=request.synthetic)
@@ -102,7 +102,10 @@ def find_product(product_id: str, *, kind: ProductKind, tenant_id: str, sources:
     Raises:
         NotFound: ``wig_not_found``, ``garment_not_found``.
     """
-    product = sources.products.get(tenant_id, product_id)
+    try:
+        product = sources.products.get(tenant_id, product_id)
+    except NotFound as error:
+        raise product_not_found(product_id, kind) from error
     if product.kind is not kind:
         raise product_not_found(product_id, kind)
     return settle_product(product, products=sources.products, jobs=sources.jobs, objects=sources.objects)

@@ -16,8 +16,8 @@ import pytest
 from PIL import Image
 
 from models import weights
-from models.tryon.garment.pins import pin_names
 from models.tryon.wig.pins import PINS
+from services.domain.pins import garment_pins
 from services.domain.product import GarmentCategory
 from spokesmodel.runner import LocalSystem
 from tests import drawn_products
@@ -98,10 +98,10 @@ def test_python_of_the_page_runs_from_top_to_bottom(
     ("row", "names"),
     [
         ("wig", tuple(PINS)),
-        ("top, shirt, jacket, dress", pin_names(GarmentCategory.TOP)),
-        ("skirt", pin_names(GarmentCategory.SKIRT)),
-        ("trousers", pin_names(GarmentCategory.TROUSERS)),
-        ("overall", pin_names(GarmentCategory.OVERALL)),
+        ("top, shirt, jacket, dress", garment_pins(GarmentCategory.TOP)),
+        ("skirt", garment_pins(GarmentCategory.SKIRT)),
+        ("trousers", garment_pins(GarmentCategory.TROUSERS)),
+        ("overall", garment_pins(GarmentCategory.OVERALL)),
     ],
 )
 def test_pins_of_the_page_are_those_that_are_known(row: str, names: tuple[str, ...]) -> None:

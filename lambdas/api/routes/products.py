@@ -80,7 +80,8 @@ def read_wig(wig_id: WigPath) -> Response[str]:
 @router.delete(
     "/v1/wigs/<wig_id>",
     summary="Delete a wig",
-    description="With its photos. Jobs that use it already keep their copy.",
+    description="With its photos. Jobs that have been prepared keep their copy; a job that still waits in the queue "
+    "fails with `wig_not_found`.",
     operation_id="deleteWig",
     openapi_extensions=needs(Scope.CREATE),
     tags=["products"],
@@ -133,7 +134,8 @@ def read_garment(garment_id: GarmentPath) -> Response[str]:
 @router.delete(
     "/v1/garments/<garment_id>",
     summary="Delete a garment",
-    description="With its photos. Jobs that use it already keep their copy.",
+    description="With its photos. Jobs that have been prepared keep their copy; a job that still waits in the queue "
+    "fails with `garment_not_found`.",
     operation_id="deleteGarment",
     openapi_extensions=needs(Scope.CREATE),
     tags=["products"],

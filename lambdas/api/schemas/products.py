@@ -27,8 +27,9 @@ Pins = Annotated[
     dict[str, Pin],
     Field(
         description="Points set by hand that win over what is found, by name: `[x, y]` as fractions of the upright "
-        "photo's width and height. docs/try-on.md lists the names.",
-        examples=[{"temple_left": [0.31, 0.42]}],
+        "photo's width and height. docs/try-on.md lists the names. Not beside a product of the catalogue, which has "
+        "its own.",
+        examples=[{"chin": [0.51, 0.62]}],
     ),
 ]
 Synthetic = Annotated[
@@ -119,7 +120,7 @@ def _photo(body: PhotoBody | WigRefBody | GarmentRefBody, view: ProductView) -> 
 
 
 def _ref(body: WigRefBody | GarmentRefBody, product_id: str | None) -> ProductRef:
-    has_photo = body.upload_id is not None or body.source_url is not None
+    has_photo = body.upload_id is not None or body.source_url is not None or bool(body.pins)
     return ProductRef(
         product_id=product_id,
         photo=_photo(body, ProductView.FRONT) if has_photo else None,

@@ -1,40 +1,16 @@
-"""Hand-set points of a garment: their names, and their place in the cutout."""
+"""Hand-set points of a garment: their place in the cutout."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from models.tryon.garment.category import CHEST, LEGS
 from models.tryon.garment.notches import Point
 from services.domain.errors import InvalidRequest
+from services.domain.pins import garment_pins
 from services.domain.product import GarmentCategory
-
-_TOP: Final = ("collar", "shoulder", "armpit", "waist", "hem")
-_LEG: Final = ("waist", "hip", "knee_{}_outer", "knee_{}_inner", "leg_{}_outer", "leg_{}_inner")
-
-
-def pin_names(category: GarmentCategory) -> tuple[str, ...]:
-    """Names of the points that a garment of this kind can have; sides are the wearer's."""
-    stems: list[str] = []
-    single: list[str] = []
-    if category is GarmentCategory.OVERALL:
-        stems += ["collar", "shoulder", "armpit"]
-        single += ["neck_front"]
-    elif category in CHEST:
-        stems += [*_TOP, "cuff_{}_outer", "cuff_{}_inner"]
-        single += ["neck_front", "neck_back", "hem_middle"]
-    elif category is GarmentCategory.SKIRT:
-        stems += ["waist", "hip", "hem"]
-        single += ["hem_middle"]
-    if category in LEGS:
-        stems += _LEG
-        single += ["crotch"]
-    sided = [stem.format(side) if "{}" in stem else f"{stem}_{side}" for stem in stems for side in ("left", "right")]
-    return (*sided, *single)
 
 
 def pinned(
@@ -45,7 +21,7 @@ def pinned(
     Raises:
         InvalidRequest: ``pins_unknown``: the garment has no such point, or the place is not in the photo.
     """
-    names = pin_names(category)
+    names = garment_pins(category)
     placed: dict[str, Point] = {}
     for name, (x, y) in pins.items():
         if name not in names:
@@ -64,3 +40,47 @@ def pinned(
         spot = to_cutout @ np.asarray([x * photo_size[0] - 0.5, y * photo_size[1] - 0.5, 1.0])
         placed[name] = (float(spot[0]), float(spot[1]))
     return placed
+
+
+def require_order(landmarks: Mapping[str, Point], pins: Mapping[str, Point], *, back: bool) -> None:
+    """Nothing, when the hand-set points can be those of one garment that stands upright.
+
+    Args:
+        landmarks: All points in the cutout, hand-set and found.
+        pins: Those that were set by hand, by name.
+        back: Whether the back is seen, where the wearer's left is at the picture's left.
+
+    Raises:
+        InvalidRequest: ``pins_contradictory``.
+    """
+    for name in pins:
+        for other, (x, y) in landmarks.items():
+            if other == name:
+                continue
+            px, py = landmarks[name]
+            one, two = _stem(name), _stem(other)
+            upper, lower = ((px, py), (x, y)) if (one, two) in _BELOW else ((x, y), (px, py))
+            if ((one, two) in _BELOW or (two, one) in _BELOW) and upper[1] >= lower[1]:
+                raise _contradictory(*((name, other) if (one, two) in _BELOW else (other, name)), "above")
+            if other == _mirrored(name):
+                left, right = (px, x) if "left" in name else (x, px)
+                if (left <= right) is not back or left == right:
+                    places = (name, other) if ("left" in name) is back else (other, name)
+                    raise _contradictory(*places, "to the left of")
+
+
+def _stem(name: str) -> str:
+    return name if name.startswith(("neck", "hem_middle")) else name.partition("_")[0]
+
+
+def _mirrored(name: str) -> str:
+    return name.replace("left", "right") if "left" in name else name.replace("right", "left")
+
+
+def _contradictory(first: str, second: str, place: str) -> InvalidRequest:
+    return InvalidRequest(
+        f'The pins contradict each other: in the photo "{first}" is always {place} "{second}". Left and right are the '
+        "wearer's own.",
+        code="pins_contradictory",
+        param="pins",
+    )

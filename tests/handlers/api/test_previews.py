@@ -53,7 +53,7 @@ def test_wig_preview_is_accepted_with_everything_asked_for(world, api, pictures)
     backdrop = world.upload("image/jpeg", b"\xff\xd8\xff\xe0wall")
     body = {
         "model": {"upload_id": world.upload(), "face": 1, "synthetic": True},
-        "wig": {"upload_id": world.upload(), "synthetic": True, "pins": {"temple_left": [0.25, 0.5]}},
+        "wig": {"upload_id": world.upload(), "synthetic": True, "pins": {"left_temple": [0.25, 0.5]}},
         "yaw_deg": [-30, 0, 30],
         "turntable": True,
         "colours": ["auburn", "#3a2A22"],
@@ -71,7 +71,7 @@ def test_wig_preview_is_accepted_with_everything_asked_for(world, api, pictures)
     board = storyboard(world, answer, WigStoryboard)
     assert (board.model.face, board.yaw_deg, board.turntable, board.seed) == (1, (-30.0, 0.0, 30.0), True, 7)
     assert board.colours == ("auburn", "#3a2A22")
-    assert board.wig[0].pins == {"temple_left": (0.25, 0.5)}
+    assert board.wig[0].pins == {"left_temple": (0.25, 0.5)}
     assert board.background.kind is BackgroundKind.IMAGE
     assert world.objects.get(ObjectKey.parse(board.background.key)) == b"\xff\xd8\xff\xe0wall"
     for key in (board.model.key, board.wig[0].photo_key, board.background.key):
@@ -205,6 +205,11 @@ def test_child_cannot_be_asked_for(api, wig):
         ({"model": {"model_id": VERA, "specification": {}}}, (400, "exactly_one", "model")),
         ({"model": {"model_id": VERA[:-1] + "0"}}, (422, "model_not_found", "model.model_id")),
         ({"wig": {"synthetic": True}}, (400, "exactly_one", "wig")),
+        ({"wig": {"pins": {"chin": [0.5, 0.5]}}}, (400, "exactly_one", "wig")),
+        (
+            {"wig": {"wig_id": "wig_01JDV3M0Q8T2A4B6C8D0E2F4G6", "pins": {"chin": [0.5, 0.5]}}},
+            (400, "not_used", "wig.pins"),
+        ),
         ({"wig": {"wig_id": "wig_01JDV3M0Q8T2A4B6C8D0E2F4G6"}}, (422, "wig_not_found", "wig.wig_id")),
         ({"background": {"kind": "studio", "color": "#fff"}}, (400, "invalid_request", "background.color")),
         ({"background": {"kind": "blur", "color": "#ffffff"}}, (400, "not_used", "background.color")),

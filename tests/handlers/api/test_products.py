@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from lambdas.api.schemas.products import ProductBody, ProductsBody
+from models.tryon.wig.pins import PINS
 from services.domain import wire
 from services.domain.engine import AnswerState, EngineAnswer, Failure, Output
 from services.domain.job import Job
 from services.domain.object_key import ObjectKey
 from services.domain.picture_storyboards import GarmentStoryboard, ProductStoryboard, WigStoryboard
+from services.domain.pins import WIG_PINS
 from tests.fakes.world import TENANT, World
 
 VERA = "model_01M8MW0N000TTE1VHXNGC78ZKS"
@@ -73,13 +75,13 @@ def test_wig_is_processing_until_its_job_has_ended(world, api, bob):
 
 def test_photos_by_view_reach_the_engine_with_their_pins(world, api):
     photos = {
-        "front": {"upload_id": world.upload(), "pins": {"temple_left": [0.25, 0.5]}},
+        "front": {"upload_id": world.upload(), "pins": {"left_temple": [0.25, 0.5]}},
         "back": {"upload_id": world.upload("image/jpeg")},
     }
     answer = api.post("/v1/wigs", {"sku": "A", "photos": photos, "synthetic": True})
     job = world.prepare(answer.body["job_id"])
     board = wire.decode(ProductStoryboard, world.objects.get(ObjectKey.parse(job.storyboard_key)))
-    assert [(shot.view, shot.pins) for shot in board.photos] == [("front", {"temple_left": (0.25, 0.5)}), ("back", {})]
+    assert [(shot.view, shot.pins) for shot in board.photos] == [("front", {"left_temple": (0.25, 0.5)}), ("back", {})]
     assert all(shot.photo_key.startswith(f"work/{TENANT}/{job.id}/0/") for shot in board.photos)
 
 
@@ -245,9 +247,10 @@ def test_wrong_product_is_refused_by_name(api, bob, change, problem):
 @pytest.mark.parametrize(
     ("pins", "problem"),
     [
-        ({"temple_left": [0.5, 1.5]}, (400, "invalid_request", "photos.front.pins.temple_left.1")),
-        ({"temple_left": [0.5]}, (400, "invalid_request", "photos.front.pins.temple_left")),
-        ({"Temple!": [0.5, 0.5]}, (400, "malformed_pin", "photos.front.pins")),
+        ({"left_temple": [0.5, 1.5]}, (400, "invalid_request", "photos.front.pins.left_temple.1")),
+        ({"left_temple": [0.5]}, (400, "invalid_request", "photos.front.pins.left_temple")),
+        ({"Temple!": [0.5, 0.5]}, (400, "pins_unknown", "photos.front.pins")),
+        ({"hem_left": [0.5, 0.5]}, (400, "pins_unknown", "photos.front.pins")),  # a garment's
     ],
 )
 def test_wrong_pin_is_refused_by_name(world, api, bob, pins, problem):
@@ -332,3 +335,25 @@ def test_tenants_products_go_with_it(world, api, bob):
     for product in (wig, garment):
         assert [key for key in world.objects.stored_keys() if product["id"] in key] == []
     assert world.products._products == {}
+
+
+def test_pins_of_a_garment_are_those_of_its_category_once_that_is_known(world, api):
+    def answer(category: str | None) -> Any:
+        photos = {"front": {"upload_id": world.upload(), "pins": {"crotch": [0.5, 0.5]}}}
+        return api.post("/v1/garments", {"sku": "A", "photos": photos, "synthetic": True, "category": category})
+
+    refused = answer("skirt")
+    assert refused.problem == (400, "pins_unknown", "photos.front.pins")
+    assert "hem_middle" in refused.body["detail"]
+    assert answer("trousers").status == 202
+    assert answer(None).status == 202
+
+
+def test_product_of_the_other_kind_is_named_as_it_was_asked_for(api):
+    unknown = "01JDV3M0Q8T2A4B6C8D0E2F4G6"
+    assert api.get(f"/v1/garments/wig_{unknown}").problem == (404, "garment_not_found", None)
+    assert api.delete(f"/v1/wigs/garment_{unknown}").problem == (404, "wig_not_found", None)
+
+
+def test_names_of_pins_are_those_of_the_wig_engine():
+    assert tuple(PINS) == WIG_PINS

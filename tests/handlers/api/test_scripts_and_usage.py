@@ -11,6 +11,7 @@ import pytest
 from lambdas.api.routes import meta
 from lambdas.api.schemas.account import AccountBody, UsageBody
 from lambdas.api.schemas.scripts import ScriptBody
+from services.ports.usage import UsageRecord
 from tests.fakes.world import TENANT, WEBHOOK_SECRET
 from tests.handlers.api.gateway import Gateway
 
@@ -66,6 +67,17 @@ def test_usage_adds_up_succeeded_jobs_of_the_tenant(world, api, other_api):
     UsageBody.model_validate(body)
     assert body["totals"] == [{"kind": "noop", "num_jobs": 2, "quantities": {"output_s": 3.0}, "costs": []}]
     assert other_api.get("/v1/usage").body["totals"] == []
+
+
+def test_usage_is_told_without_the_noise_of_floating_point(world, api):
+    for number in range(3):
+        at = world.clock.now()
+        record = UsageRecord(
+            job_id=f"job_{number}", tenant_id=TENANT, kind="video", quantities={"output_s": 0.1}, at=at
+        )
+        world.usage.record(record)
+    world.clock.advance(1)
+    assert api.get("/v1/usage").body["totals"][0]["quantities"] == {"output_s": 0.3}
 
 
 def test_usage_of_a_period(world, api):
