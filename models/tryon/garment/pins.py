@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,14 @@ from models.tryon.garment.notches import Point
 from services.domain.errors import InvalidRequest
 from services.domain.pins import garment_pins
 from services.domain.product import GarmentCategory
+
+_BELOW: Final = (
+    ("collar", "armpit"), ("collar", "waist"), ("collar", "hem"), ("collar", "crotch"), ("collar", "leg"),
+    ("shoulder", "hem"), ("armpit", "hem"), ("armpit", "crotch"), ("neck_front", "hem"), ("neck_front", "hem_middle"),
+    ("neck_front", "crotch"), ("waist", "hip"), ("waist", "hem"), ("waist", "crotch"), ("waist", "leg"),
+    ("hip", "hem"), ("hip", "leg"), ("crotch", "leg"), ("knee", "leg"),
+)  # fmt: skip
+"""Stems of the points of a garment that stands upright: the second is always below the first."""
 
 
 def pinned(
@@ -53,31 +62,24 @@ def require_order(landmarks: Mapping[str, Point], pins: Mapping[str, Point], *, 
     Raises:
         InvalidRequest: ``pins_contradictory``.
     """
-    for name in pins:
-        for other, (x, y) in landmarks.items():
-            if other == name:
-                continue
-            px, py = landmarks[name]
-            one, two = _stem(name), _stem(other)
-            upper, lower = ((px, py), (x, y)) if (one, two) in _BELOW else ((x, y), (px, py))
-            if ((one, two) in _BELOW or (two, one) in _BELOW) and upper[1] >= lower[1]:
-                raise _contradictory(*((name, other) if (one, two) in _BELOW else (other, name)), "above")
-            if other == _mirrored(name):
-                left, right = (px, x) if "left" in name else (x, px)
-                if (left <= right) is not back or left == right:
-                    places = (name, other) if ("left" in name) is back else (other, name)
-                    raise _contradictory(*places, "to the left of")
+    order = [(upper, lower) for upper in landmarks for lower in landmarks if (_stem(upper), _stem(lower)) in _BELOW]
+    for upper, lower in order:
+        if (upper in pins or lower in pins) and landmarks[upper][1] >= landmarks[lower][1]:
+            raise _contradictory(upper, "above", lower)
+    for left in landmarks:
+        right = left.replace("left", "right")
+        if right == left or right not in landmarks or not {left, right} & set(pins):
+            continue
+        first, second = (left, right) if back else (right, left)
+        if landmarks[first][0] >= landmarks[second][0]:
+            raise _contradictory(first, "to the left of", second)
 
 
 def _stem(name: str) -> str:
     return name if name.startswith(("neck", "hem_middle")) else name.partition("_")[0]
 
 
-def _mirrored(name: str) -> str:
-    return name.replace("left", "right") if "left" in name else name.replace("right", "left")
-
-
-def _contradictory(first: str, second: str, place: str) -> InvalidRequest:
+def _contradictory(first: str, place: str, second: str) -> InvalidRequest:
     return InvalidRequest(
         f'The pins contradict each other: in the photo "{first}" is always {place} "{second}". Left and right are the '
         "wearer's own.",
