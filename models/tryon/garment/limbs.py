@@ -232,4 +232,6 @@ def like_hand(picture: Colours, hand: Mask, face_colour: Colours) -> Colours:
     lit = np.median(pixels[luma >= np.median(luma)], axis=0)
     usual = float(face_colour @ _LUMA)
     lit = lit * np.clip(float(lit @ _LUMA), 0.86 * usual, 1.06 * usual) / max(float(lit @ _LUMA), 1.0)
+    # Hands are redder than arms.
+    lit = np.clip(lit, face_colour * 0.95 * (lit @ _LUMA) / usual, face_colour * 1.05 * (lit @ _LUMA) / usual)
     return np.asarray(0.4 * face_colour + 0.6 * lit, np.float32)
