@@ -73,11 +73,15 @@ LAYOUTS: Final = {
 _PRODUCTS: Final = Layout(width=290, height=320, columns=4, rows=4)
 
 
-def render(kind: str, data: Path, out: Path) -> list[Cell]:
-    """Makes what is missing of a sheet and writes pages and index; returns all cells."""
+def render(kind: str, data: Path, out: Path, *, only: tuple[Sequence[str], Sequence[str]] = ((), ())) -> list[Cell]:
+    """Makes what is missing of a sheet and writes pages and index; returns all cells.
+
+    Args:
+        only: Parts of names of models and of products; empty means all.
+    """
     out.mkdir(parents=True, exist_ok=True)
     line = lines(AnalysisCache(out / "analyses"))[kind]
-    bench = Bench(line, data, out)
+    bench = Bench(line, data, out, only=only)
     cells = []
     for cell in bench.cells():
         cells.append(cell)
@@ -100,6 +104,8 @@ def _write_pages(kind: str, bench: Bench, cells: Sequence[Cell], out: Path) -> d
     num_pages = 0
     for model in bench.models:
         of_model = [cell for cell in cells if cell.model == model.stem]
+        if not of_model:
+            continue
         picture = bench.before(model)
         layout = LAYOUTS[kind].around(picture)
         before = _tile(picture, f"before: {model.stem}", layout)
@@ -163,9 +169,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("kind", choices=sorted(LAYOUTS))
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--models", nargs="+", default=[], metavar="PART", help="only models with this in their names")
+    parser.add_argument("--products", nargs="+", default=[], metavar="PART", help="only products, likewise")
     given = parser.parse_args(arguments)
     cv2.setNumThreads(1)
-    found = summary(render(given.kind, given.data, given.out))
+    found = summary(render(given.kind, given.data, given.out, only=(given.models, given.products)))
     print(json.dumps(found))
     bad = found["exceptions"] or found["unexpected"] or found["torn"] or found["cells_changed_outside_mask"]
     return 1 if bad or not found["cells"] else 0

@@ -256,14 +256,23 @@ class Bench:
         line: What is put on whom.
         data: Folder with the line's models and products.
         folder: For cells, assets and records.
+        only: Parts of the names of models and products; a cell is made when each list is empty or fits. Numbers stay.
     """
 
-    def __init__(self, line: Line, data: Path, folder: Path) -> None:
+    def __init__(
+        self,
+        line: Line,
+        data: Path,
+        folder: Path,
+        *,
+        only: tuple[Sequence[str], Sequence[str]] = ((), ()),
+    ) -> None:
         self._line = line
         self._folder = folder
         self._state = code_state()
         self.models = line.models(data)
         self.products = line.products(data)
+        self._only = only
         self._assets: dict[Path, Any] = {}
 
     def cells(self) -> Iterator[Cell]:
@@ -272,6 +281,9 @@ class Bench:
         for model in self.models:
             for product in self.products:
                 number += 1
+                pairs = zip(self._only, (model.stem, product.stem), strict=True)
+                if not all(not parts or any(part in stem for part in parts) for parts, stem in pairs):
+                    continue
                 yield self._cell(f"{self._line.letter}{number:03d}", model, product)
 
     def picture_of(self, cell: str) -> Path:

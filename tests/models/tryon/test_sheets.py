@@ -124,3 +124,8 @@ def test_a_pixel_changed_outside_the_mask_is_counted(
 
 def test_the_sheet_that_is_as_the_cases_demand_ends_well(data: Path, sheet: tuple[Path, list[Cell]]) -> None:
     assert main(["wigs", "--data", str(data), "--out", str(sheet[0])]) == 0
+
+
+def test_chosen_cells_keep_their_numbers(data: Path, sheet: tuple[Path, list[Cell]]) -> None:
+    cells = render("wigs", data, sheet[0], only=(["noface"], []))
+    assert [(cell.cell, cell.model) for cell in cells] == [("w002", "noface_landscape")]
