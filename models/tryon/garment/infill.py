@@ -7,14 +7,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from models.tryon.garment.figure import Limb
-from models.tryon.garment.sleeves import outward, reach_of
-from models.tryon.garment.warp import Box, Colours, Mask, Points, strip_map
+from models.tryon.garment.warp import Colours, Mask
 
 _SIDE_PX: Final = 256  # smooth fills are made at this size
 _DETAIL: Final = 0.012  # of the long side: what varies over less is texture
-_EDGE_LIGHT: Final = 0.58  # of the middle: skin at the edge of a limb turns away from the light
-_SHADOW_TINT: Final = (1.0, 0.955, 0.925)  # shadows on skin are redder: red, green, blue
 
 
 def smooth_fill(picture: Colours, known: Mask) -> Colours:
@@ -100,101 +96,6 @@ def matched(colours: Colours, picture: Colours, real: NDArray[np.bool_], reach: 
     distance = cv2.distanceTransform((~real).astype(np.uint8), cv2.DIST_L2, 3)
     share = np.exp(-distance / max(reach, 1.0)).astype(np.float32)[..., None]
     return np.asarray(colours + difference * share, np.float32)
-
-
-def seen_thickness(limb: Limb, side: object, skin: Mask) -> tuple[float, float]:
-    """How thick a limb is where it first is bare, of what is usual, and how far outwards of its axis it lies, pixels.
-
-    1 and 0 where nothing of it is seen.
-    """
-    from models.tryon.garment.figure import Side
-
-    at = np.linspace(0.3, 1.0, 29)
-    line = limb.centre_line(41)
-    shares = np.arange(len(line)) / 40
-    centre = np.stack([np.interp(at, shares, line[:, k]) for k in range(2)], 1).astype(np.float32)
-    normals = outward(line, Side(str(side)))
-    normal = np.stack([np.interp(at, shares, normals[:, k]) for k in range(2)], 1).astype(np.float32)
-    bare = limb.radius_at(at.astype(np.float32))
-    ends = [reach_of(skin, centre, way * normal, float(bare.max()) * 1.8) for way in (1, -1)]
-    seen = (ends[0][0] + ends[1][0]) / 2 / np.maximum(bare, 1.0)
-    good = ends[0][1] & ends[1][1] & (seen > 0.5)
-    if good.sum() < 3:
-        return 1.0, 0.0
-    first = np.flatnonzero(good)[:5]
-    shift = (ends[0][0] - ends[1][0])[first] / 2
-    return float(np.clip(np.median(seen[first]), 0.7, 1.25)), float(np.median(shift))
-
-
-def limb_strip(
-    limb: Limb, side: object, start: float, end: float, *, scale: float = 1.0, aside: float = 0.0
-) -> tuple[Points, Points]:
-    """The bare limb between two shares of its length as meshes: picture (rows, 9, 2) and (across -1..1, along 0..1)."""
-    from models.tryon.garment.figure import Side
-
-    line = limb.centre_line(41)
-    past = line[-1] - line[-4]
-    line = np.concatenate([line, line[-1:] + past * np.linspace(0.33, 2.66, 8, dtype=np.float32)[:, None]])
-    shares = np.arange(len(line)) / 40
-    at = np.linspace(start, end, 33)
-    centre = np.stack([np.interp(at, shares, line[:, k]) for k in range(2)], 1).astype(np.float32)
-    normal = outward(line, Side(str(side)))
-    normal = np.stack([np.interp(at, shares, normal[:, k]) for k in range(2)], 1).astype(np.float32)
-    radius = limb.radius_at(np.minimum(at, 1).astype(np.float32)) * np.float32(scale)
-    centre = np.asarray(centre + np.float32(aside) * normal, np.float32)
-    across = np.linspace(1, -1, 9, dtype=np.float32)
-    picture = centre[:, None] + across[None, :, None] * radius[:, None, None] * normal[:, None]
-    coordinates = np.stack(
-        [np.broadcast_to(across, (33, 9)), np.broadcast_to(at[:, None].astype(np.float32), (33, 9))], -1
-    )
-    return picture.astype(np.float32), coordinates.astype(np.float32)
-
-
-def shaded_limb(
-    limb: Limb,
-    side: object,
-    start: float,
-    end: float,
-    colour: Colours,
-    shape: tuple[int, ...],
-    *,
-    light_from: float = 0.0,
-    scale: float = 1.0,
-    aside: float = 0.0,
-    bend: float | None = None,
-) -> tuple[Box, Colours, Mask]:
-    """A bare limb as a picture: its box, colours (h, w, 3) and alpha.
-
-    Args:
-        light_from: -1 to 1: lit from the picture's left or right.
-        scale: On the limb's width.
-        aside: How far outwards of its axis it lies, pixels.
-        bend: Where on the limb a knee is, drawn as one.
-    """
-    import cv2
-
-    picture, coordinates = limb_strip(limb, side, start, end, scale=scale, aside=aside)
-    mapped = strip_map(picture, coordinates, shape)
-    if mapped.box.is_empty:
-        return mapped.box, np.zeros((0, 0, 3), np.float32), np.zeros((0, 0), np.float32)
-    inside = (mapped.x > -50).astype(np.float32)
-    across = np.clip(np.where(inside > 0, mapped.x, 0), -1, 1)
-    sign = 1.0 if str(side) == "left" else -1.0  # outward of the left limb is the picture's right
-    tilt = np.clip(across * sign + 0.0, -1, 1)
-    round_light = np.sqrt(np.clip(1 - (0.92 * tilt - 0.25 * light_from) ** 2, 0, 1))
-    lit: Mask = (_EDGE_LIGHT + (1 - _EDGE_LIGHT) * round_light).astype(np.float32)
-    light = cv2.GaussianBlur(lit, (0, 0), max(0.6, 0.04 * float(limb.radii[2])))
-    if bend is not None:
-        along = np.where(inside > 0, mapped.y, 0)
-        cap = np.exp(-(((along - bend) / 0.045) ** 2) - (across / 0.55) ** 2)
-        below = np.exp(-(((along - bend - 0.075) / 0.03) ** 2) - (across / 0.6) ** 2)
-        shin = np.exp(-((across * sign + 0.25) ** 2) / 0.06) * np.clip((along - bend - 0.08) / 0.1, 0, 1)
-        light = light * (1 + 0.05 * cap - 0.07 * below + 0.035 * shin).astype(np.float32)
-    shadow = np.clip(1 - light, 0, 1)[..., None]
-    tint = np.array(_SHADOW_TINT, np.float32) ** (shadow * 2.2)
-    colours = colour * light[..., None] * tint
-    alpha = cv2.GaussianBlur(inside, (0, 0), 0.9)
-    return mapped.box, colours.astype(np.float32), np.asarray(alpha, np.float32)
 
 
 def add_grain(colours: Colours, alpha: Mask, strength: float, generator: np.random.Generator) -> Colours:

@@ -98,7 +98,8 @@ def bare_limb(limb: Limb, side: Side, person: Mask, skin: Mask, *, end: float, i
     alone = cloth[0][1] & ~cloth[1][1]
     middle = np.where(alone, np.minimum(cloth[0][0] * 0.94 - radius, 0), middle)
     half = np.where(both, half, radius)
-    middle = np.where(at < 0.12, 0, np.clip(middle, -0.6 * radius, 0.6 * radius))
+    most_aside = 0.6 * float(np.median(radius))
+    middle = np.where(at < 0.12, 0, np.clip(middle, -most_aside, most_aside))
     middle = np.where(real, (seen[0][0] - seen[1][0]) / 2, middle)
     half = np.where(real, thick, half)
     last = int(np.flatnonzero(real)[-1]) if real.any() else len(at)
