@@ -67,10 +67,19 @@ GARMENT_OUTCOMES: Final[Mapping[str, frozenset[str]]] = {
     "woman_street_full": frozenset({OK, "pose_not_usable"}),
     "cgi_dress_full": frozenset({OK, "pose_not_usable"}),
 }
+# A back that is sent as a front shows nothing that a shop wants to show.
+PRODUCT_OUTCOMES: Final[Mapping[str, frozenset[str]]] = {"bandana_shirt_back": frozenset({"product_back_view"})}
 _WORKS: Final = frozenset({OK})
 # Drawings, not photos of hair: whatever is wrong with one may be told, by the name of a product's defect.
 _DRAWN_MAY_BE: Final = frozenset(
-    {"product_touches_frame", "product_low_resolution", "product_empty", "product_polarity", "hair_not_removable"}
+    {
+        "pins_needed",
+        "product_touches_frame",
+        "product_low_resolution",
+        "product_empty",
+        "product_polarity",
+        "hair_not_removable",
+    }
 )
 
 
@@ -86,7 +95,7 @@ class Line(Protocol):
 
     def products(self, data: Path) -> list[Path]: ...
 
-    def allowed(self, model: Path) -> frozenset[str]: ...
+    def allowed(self, model: Path, product: Path) -> frozenset[str]: ...
 
     def take_in(self, photo: Path) -> Any: ...
 
@@ -134,7 +143,7 @@ class Wigs:
     def products(self, data: Path) -> list[Path]:
         return pictures(data / "hair", self._PATTERN)
 
-    def allowed(self, model: Path) -> frozenset[str]:
+    def allowed(self, model: Path, product: Path) -> frozenset[str]:
         return WIG_OUTCOMES.get(model.stem, _WORKS)
 
     def take_in(self, photo: Path) -> WigAsset:
@@ -168,8 +177,8 @@ class DrawnWigs(Wigs):
     name, letter = "drawn", "d"
     _PATTERN = "wig_*"
 
-    def allowed(self, model: Path) -> frozenset[str]:
-        return super().allowed(model) | _DRAWN_MAY_BE
+    def allowed(self, model: Path, product: Path) -> frozenset[str]:
+        return super().allowed(model, product) | _DRAWN_MAY_BE
 
 
 class Garments:
@@ -186,8 +195,8 @@ class Garments:
     def products(self, data: Path) -> list[Path]:
         return pictures(data / "garments")
 
-    def allowed(self, model: Path) -> frozenset[str]:
-        return GARMENT_OUTCOMES.get(model.stem, _WORKS)
+    def allowed(self, model: Path, product: Path) -> frozenset[str]:
+        return PRODUCT_OUTCOMES.get(product.stem) or GARMENT_OUTCOMES.get(model.stem, _WORKS)
 
     def take_in(self, photo: Path) -> GarmentAsset:
         return ingest_garment(photo)
@@ -334,7 +343,7 @@ class Bench:
             outcome, facts["detail"] = error.code, str(error)
         except Exception as error:  # counted and shown, the sheet goes on
             outcome, facts["detail"] = EXCEPTION, f"{type(error).__name__}: {error}"
-        allowed = self._line.allowed(model)
+        allowed = self._line.allowed(model, product)
         return Cell(
             cell=name,
             model=model.stem,
