@@ -75,7 +75,7 @@ def take_hair_away(picture_rgb: Picture, points: Points, person_matte: Matte, ha
     neck = head.neck() & ~torso
     inside = skull | face | neck | torso
     near_hair |= _loose(head, near_hair, person_matte, inside, halo)
-    rim = face & ~(cv2.erode(face.astype(np.uint8), disc(max(1, round(0.1 * head.width)))) > 0)
+    rim = face & ~(cv2.erode(face.astype(np.uint8), disc(max(1, round(0.16 * head.width)))) > 0)
     near_hair |= _strands(rgb, head, near_hair, hair_alpha, (inside & ~face) | (rim & ~head.brows_and_eyes()))
 
     near_hair |= _islands(head, near_hair, (person_matte > 0.3) & ~face)
@@ -97,7 +97,8 @@ def take_hair_away(picture_rgb: Picture, points: Points, person_matte: Matte, ha
     clothes = clothes_under_hair(rgb, head, body_visible & ~near_hair & torso & ~face, torso & near_hair, plate, skin)
     fill = np.where((torso & ~face & ~skull)[..., None], clothes, skin)
     fill = cv2.GaussianBlur(fill, (0, 0), max(0.6, 0.006 * head.width))
-    mix = _soft(near_hair, halo)
+    # Over skin hair ends sharply, and what is kept of it there looks like a bruise.
+    mix = np.where(face, _soft(near_hair, max(2, round(0.35 * halo))), _soft(near_hair, halo))
     person = rgb * (1 - mix[..., None]) + fill * mix[..., None]
     person = with_grain(np.asarray(person, np.float32), grain_of(picture_rgb, face & ~near_hair), near_hair, generator)
     return BareSitter(
