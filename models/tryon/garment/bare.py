@@ -40,7 +40,7 @@ def surely_bare(
         arm = usable_arm(figure.arms[side], figure, side)
         _without_sleeve(out, skin, arm, figure.span)
     if face is not None:
-        out *= 1 - _beside_neck(skin.shape, figure, face)
+        out *= 1 - beside_neck(skin.shape, figure, face)
     if upper.max(initial=0) < 0.5:
         return out
     # Islands: skin goes on to a hand, the face or a leg, or it is large.
@@ -70,7 +70,7 @@ def upper_zone(upper: Mask, figure: Figure) -> Mask:
     return np.asarray(cv2.blur(cv2.dilate((upper > 0.5).astype(np.float32), np.ones((size, size))), (5, 5)), np.float32)
 
 
-def _beside_neck(shape: tuple[int, ...], figure: Figure, face: FaceLandmarks) -> Mask:
+def beside_neck(shape: tuple[int, ...], figure: Figure, face: FaceLandmarks) -> Mask:
     """1 beside the neck and above the shoulders, where a hood and a collar may be but no skin is."""
     height, width = shape[:2]
     y, x = (values.astype(np.float32) for values in np.ogrid[0:height, 0:width])
@@ -83,8 +83,8 @@ def _beside_neck(shape: tuple[int, ...], figure: Figure, face: FaceLandmarks) ->
     knots = np.linspace(0.2, 0.6, 9) * figure.span
     top = np.array([figure.shoulder_top(float(knot)) for knot in knots])
     above = figure.origin[1] - np.interp(np.abs(x - figure.origin[0]), knots, top) - 0.05 * figure.span
-    below_jaw = np.clip((y - float(chin[1]) + 0.22 * face.width) / (0.05 * face.width), 0, 1)
-    zone = np.clip((aside - 0.56) / 0.04 + 0.5, 0, 1) * np.clip((above - y) / (0.03 * figure.span) + 0.5, 0, 1)
+    below_jaw = np.clip((y - float(chin[1]) + 0.3 * face.width) / (0.05 * face.width), 0, 1)
+    zone = np.clip((aside - 0.48) / 0.04 + 0.5, 0, 1) * np.clip((above - y) / (0.03 * figure.span) + 0.5, 0, 1)
     return np.asarray(zone * below_jaw, np.float32)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.tryon.garment import infill, limbs
+from models.tryon.garment.bare import beside_neck
 from models.tryon.garment.canvas import Canvas
 from models.tryon.garment.figure import Side, usable_arm
 from models.tryon.garment.warp import Box, Colours, Mask, Points, box_of
@@ -87,7 +88,10 @@ def uncover(
         size = max(3, round(0.12 * wearer.figure.span) | 1)
         kernel = np.ones((size, size), np.uint8)
         beside = cv2.dilate((old > 0.5).astype(np.float32), kernel) * (1 - cv2.dilate(wearer.hair, kernel))
-        old = np.maximum(old, rest * np.maximum(about_neck(wearer), beside))
+        near = np.maximum(about_neck(wearer), beside)
+        if wearer.face is not None:
+            near = np.maximum(near, beside_neck(near.shape, wearer.figure, wearer.face))
+        old = np.maximum(old, rest * near)
     fringe = cv2.dilate(old, np.ones((2 * _FRINGE_PX + 1,) * 2, np.uint8))
     keep = np.maximum(head, skin)
     if category in _LEGS:

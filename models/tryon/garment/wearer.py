@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from models.perception.body import BodyAnalysis
 from models.perception.face import FaceLandmarks
 from models.perception.pose import BodyPoint, BodyPose
-from models.tryon.garment.bare import surely_bare
+from models.tryon.garment.bare import beside_neck, surely_bare
 from models.tryon.garment.colours import told_apart, with_long_hair
 from models.tryon.garment.figure import Figure, Side, measure, usable_arm
 from models.tryon.garment.warp import Mask, Points
@@ -182,6 +182,7 @@ def head_mask(wearer: Wearer) -> Mask:
     above = np.clip((wearer.chin[1] - 0.02 * width - y) / (0.04 * width) + 0.5, 0, 1)
     near = np.clip((0.95 * width - np.hypot((x - centre[0]) * 1.25, (y - centre[1]) * 0.8)) / (0.1 * width), 0, 1)
     around = wearer.person * above * near * (1 - wearer.upper)
+    around = around * (1 - beside_neck(wearer.person.shape, wearer.figure, wearer.face))  # a hood is behind
     beard_zone = np.clip(
         (0.42 * width - np.hypot(x - wearer.chin[0], (y - wearer.chin[1]) * 1.15)) / (0.06 * width), 0, 1
     )
