@@ -41,6 +41,7 @@ Picture = NDArray[np.uint8]
 Matte = NDArray[np.float32]
 
 _WORKING_PX: Final = 1024  # long side of the window in which layers are made; photos of wigs hold no more strands
+MAX_PORTRAIT_PIXELS: Final = 2560 * 2560  # larger portraits are scaled: memory holds a dozen layers of that size
 _KEPT_SITTERS: Final = 4  # portraits whose hair stays taken away between jobs
 _SHEET_PX: Final = 720  # height of a cell
 _PNG_EFFORT: Final = 2  # a fifth of the time of zlib's default for 7 % more bytes
@@ -125,10 +126,8 @@ def make_wig_previews(
     if storyboard.refine and inputs.refiner is not None:
         repaint = SeamRepaint(inputs.refiner, fitting, worn, storyboard.seed, check_canceled)
     gallery = _Gallery(inputs, fitting, out_dir, repaint)
-    front = gallery.shown(worn, "front")
-    gallery.save("front", front)
+    cells = [sheet_cell(fitting.source.rgb), gallery.saved("front", gallery.shown(worn, "front"))]
     gallery.save_mask("front_mask", gallery.overlay(worn))
-    views: dict[str, Picture] = {}
     for index, colour in enumerate(colours):
         check_canceled()
         on_progress("colours", 0.5 + 0.15 * index / len(colours))
@@ -139,16 +138,14 @@ def make_wig_previews(
             asset.light,
         )
         role = f"colour_{colour.name}"
-        views[role] = gallery.shown(worn.with_wig(dyed), role)
-        gallery.save(role, views[role])
+        cells.append(gallery.saved(role, gallery.shown(worn.with_wig(dyed), role)))
     yaws = turned_views(storyboard.yaw_deg)
     table = Turntable(worn) if yaws else None
     for index, yaw in enumerate(yaws):
         check_canceled()
         on_progress("views", 0.65 + 0.15 * index / len(yaws))
         assert table is not None
-        views[view_role(yaw)] = gallery.turned(table.view(yaw))
-        gallery.save(view_role(yaw), views[view_role(yaw)])
+        cells.append(gallery.saved(view_role(yaw), gallery.turned(table.view(yaw))))
     if storyboard.turntable:
 
         def turning(fraction: float) -> None:
@@ -158,14 +155,24 @@ def make_wig_previews(
         gallery.save_turntable(worn, turning)
     check_canceled()
     on_progress("sheet", 0.95)
-    gallery.save_sheet([fitting.source.rgb, front, *views.values()])
+    gallery.save_sheet(cells)
     on_progress("sheet", 1.0)
     return Previews(
         files=gallery.files,
         facts={**_facts(storyboard, fitting, asset, gallery), **(repaint.facts if repaint else {})},
-        usage={"pictures": float(1 + len(views)), **({"turntables": 1.0} if storyboard.turntable else {})},
+        usage={"pictures": float(len(cells) - 1), **({"turntables": 1.0} if storyboard.turntable else {})},
         marks=gallery.marks,
     )
+
+
+def sheet_cell(picture: Picture) -> Picture:
+    """The picture as high as a cell of the sheet."""
+    import cv2
+
+    factor = _SHEET_PX / picture.shape[0]
+    size = (max(1, round(picture.shape[1] * factor)), _SHEET_PX)
+    method = cv2.INTER_AREA if factor < 1 else cv2.INTER_CUBIC
+    return np.asarray(cv2.resize(picture, size, interpolation=method), np.uint8)
 
 
 def view_role(yaw_deg: float) -> str:
@@ -193,7 +200,7 @@ def fitting_of(model: Path, face: int | None, *, max_pixels: int, cache: Analysi
     key = (digest, face, max_pixels)
     found = _fittings.get(key)
     if found is None:
-        source = read_picture(model, "the portrait", max_pixels=max_pixels)
+        source = read_picture(model, "the portrait", max_pixels=max_pixels, max_working_pixels=MAX_PORTRAIT_PIXELS)
         if source is None:
             raise ContentRejected("The portrait is no picture.", code="unsupported_media", param="model")
         rgb = source.rgb
@@ -267,12 +274,14 @@ class _Gallery:
             picture = self._repaint(repainted, picture)
         return picture if self._backdrop is None else self._backdrop.behind(picture, parts, self._fitting)
 
-    def save(self, role: str, picture: Picture) -> None:
+    def saved(self, role: str, picture: Picture) -> Picture:
+        """The picture's cell of the sheet, once it is in its file: seventeen whole ones would fill memory."""
         labelled = picture
         if self._label is not None:
             labelled = picture.copy()
             self._label.draw_on_picture(labelled)
         self._write(role, labelled, ".png", compress_level=_PNG_EFFORT)
+        return sheet_cell(picture)
 
     def save_mask(self, role: str, overlay: Overlay) -> None:
         """White where the portrait was changed, grey where partly; black pixels are the portrait's own."""
@@ -305,16 +314,9 @@ class _Gallery:
         write_turntable(self.files[role], small, shown, metadata=tags, on_progress=on_progress)
         append_xmp(self.files[role], self.marks[role].xmp())
 
-    def save_sheet(self, pictures: Sequence[Picture]) -> None:
+    def save_sheet(self, cells: Sequence[Picture]) -> None:
         """Before, after and variants, side by side, up to four a row."""
-        import cv2
-
-        cells = []
-        for picture in pictures:
-            factor = _SHEET_PX / picture.shape[0]
-            size = (max(1, round(picture.shape[1] * factor)), _SHEET_PX)
-            method = cv2.INTER_AREA if factor < 1 else cv2.INTER_CUBIC
-            cells.append(np.asarray(cv2.resize(picture, size, interpolation=method), np.uint8))
+        cells = list(cells)
         columns = min(4, len(cells))
         blank = np.full_like(cells[0], 255)
         cells += [blank] * (-len(cells) % columns)

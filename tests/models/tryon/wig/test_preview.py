@@ -199,3 +199,20 @@ def test_as_many_pictures_are_made_as_are_estimated_and_charged(
     assert len(pictures) == num_pictures
     assert previews.usage == {"pictures": num_pictures}
     assert request.num_pictures == num_pictures
+
+
+def test_a_portrait_that_would_fill_memory_is_worked_on_at_a_bounded_size(
+    portrait: Path, wig: WigAsset, tmp_path: Path
+) -> None:
+    with Image.open(portrait) as picture:
+        scale = (14_000_000 / (picture.width * picture.height)) ** 0.5
+        large = picture.resize((round(picture.width * scale), round(picture.height * scale)))
+    large.save(tmp_path / "large.jpg")
+
+    previews = _made(tmp_path / "large.jpg", wig, tmp_path / "out")
+
+    front, mask = _pixels(previews.files["front"]), _pixels(previews.files["front_mask"])
+    assert 6_400_000 < mask.size <= 2560 * 2560
+    assert front.shape[:2] == mask.shape
+    assert front.shape[1] / front.shape[0] == pytest.approx(large.width / large.height, rel=0.001)
+    assert any(f"of {large.width}x{large.height} pixels" in warning for warning in previews.facts["warnings"])
