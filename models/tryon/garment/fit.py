@@ -46,6 +46,8 @@ class Trunk:
         seams: For each side, shoulder and armpit in the picture, (2, 2); what sleeves are sewn to.
         hem: The lower edge in the picture, from right to left, (n, 2).
         polygon: The trunk in the product photo, without sleeves.
+        shoulders_scaled: Width of its shoulders in the picture over what its own proportions would make it: above 1
+            where the garment is narrower than the body and is drawn to it.
     """
 
     scale: float
@@ -55,6 +57,7 @@ class Trunk:
     hem: Points
     polygon: Points
     edges: TopEdges | None = None
+    shoulders_scaled: float = 1.0
 
     def map(self, shape: tuple[int, ...]) -> WarpMap:
         """For a picture of ``shape``."""
@@ -135,7 +138,13 @@ def fit_trunk(garment: Garment, figure: Figure, *, bottom: str = "hem") -> Trunk
         hem=figure.place(hem),
         polygon=edges.polygon,
         edges=edges,
+        shoulders_scaled=sum(seam_aside.values()) / max(_own_shoulders(at) * scale * narrow, 1.0),
     )
+
+
+def _own_shoulders(at: Mapping[str, Points]) -> float:
+    """From one shoulder seam to the other, product pixels."""
+    return float(sum(abs(float(at[f"shoulder_{side}"][0])) for side in Side))
 
 
 _SIGNS: Final = {Side.LEFT: 1.0, Side.RIGHT: -1.0}

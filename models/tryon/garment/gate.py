@@ -40,6 +40,7 @@ class WarpQuality:
         strips_folded: The largest share of turned pixels of any sleeve or leg.
         torn: The largest share of any sleeve, from its seam to its cuff, that the product photo left open.
         sleeve_piece: The least share of any sleeve's pixels that hangs together as one piece.
+        shoulders_scaled: How much wider than by its own proportions a garment's shoulders are drawn, to fit the body.
         covered: Share of the old clothes that is gone: under the garment, or filled.
         bared: Share of the old clothes behind which the background had to be made up.
     """
@@ -51,6 +52,7 @@ class WarpQuality:
     bared: float
     torn: float = 0.0
     sleeve_piece: float = 1.0
+    shoulders_scaled: float = 1.0
 
 
 def require_pose(
@@ -137,6 +139,7 @@ def quality_of(dressed: Dressed) -> WarpQuality:
         strips_folded=max(strips, default=0.0),
         covered=covered,
         bared=bared / max(float(dressed.removal.old.sum()), 1.0),
+        shoulders_scaled=dressed.fitted.trunk.shoulders_scaled if dressed.fitted.trunk is not None else 1.0,
         torn=max((layer.gaps for layer in sleeves), default=0.0),
         sleeve_piece=min((_largest_piece(layer) for layer in sleeves), default=1.0),
     )
