@@ -180,6 +180,13 @@ class LocalSystem:
 
         if isinstance(self.services.objects, FileObjectStore):
             self.services.objects.remove_scratch(older_than_s=_OLD_SCRATCH_S)
+            self.services.objects.remove_copies_of_the_dead()
+
+    def _clean_up_after(self, pid: int) -> None:
+        from services.adapters.local.objects import FileObjectStore
+
+        if isinstance(self.services.objects, FileObjectStore):
+            self.services.objects.remove_copies_of(pid)
 
     def _app(self, spec: template.Template, feed: EngineFeed) -> ASGIApp:
         from spokesmodel.bridge import build_app  # imports the functions: not before their environment is set
@@ -203,6 +210,7 @@ class LocalSystem:
                 scratch_dir=settings.state_dir.absolute() / "scratch" / name,
                 events_url=f"{self.url}{InternalApp.PATH}",
                 log=self._worker_log(),
+                on_end=self._clean_up_after,
             )
             self.endpoints.append(
                 Endpoint(

@@ -14,7 +14,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import IO, Final
@@ -62,11 +62,13 @@ class Worker:
         events_url: str,
         log: IO[bytes] | None = None,
         grace_s: float = _GRACE_S,
+        on_end: Callable[[int], object] = lambda pid: None,
     ) -> None:
         """``environment``: all of the worker's. ``log``: where its log goes; None is this process's standard error.
 
         Args:
             grace_s: How long a running attempt may go on after ``terminate``.
+            on_end: Told the id of each process that has ended, which may have left something behind.
         """
         self.name = name
         self.problem: Unavailable | None = None
@@ -74,6 +76,7 @@ class Worker:
         self._command += ["--engines", ",".join(engines), "--scratch-dir", str(scratch_dir)]
         self._command += ["--events-url", events_url, "--grace-s", str(grace_s)]
         self._grace_s = grace_s
+        self._on_end = on_end
         self._environment = dict(environment)
         self._log = log
         self._process: subprocess.Popen[bytes] | None = None
@@ -163,12 +166,14 @@ class Worker:
             self._process.wait(self._grace_s + _AFTER_GRACE_S)
         self.kill()
         self._close_pipes()
+        self._on_end(self._process.pid)
         self._process = None
 
     def _start(self) -> None:
         if self._process is not None:
             _log.warning("%s ended with status %s", self.name, self._process.returncode)
             self._close_pipes()
+            self._on_end(self._process.pid)
             self._process = None
             pause_s = _BACKOFF_S[min(self._vain_starts, len(_BACKOFF_S) - 1)]
             self._start_not_before = time.monotonic() + pause_s

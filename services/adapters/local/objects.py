@@ -71,7 +71,7 @@ class FileObjectStore:
     @contextmanager
     def local_copy(self, key: ObjectKey) -> Iterator[Path]:
         """A second name for the file, with the key's own ending, that lasts when the object is replaced or deleted."""
-        folder = self._root / _SCRATCH / str(ULID())
+        folder = self._root / _SCRATCH / f"{os.getpid()}-{ULID()}"
         copy = folder / key.name
         with _translated():
             folder.mkdir()
@@ -148,6 +148,22 @@ class FileObjectStore:
                     entry.unlink()
                 num_removed += 1
         return num_removed
+
+    def remove_copies_of(self, pid: int) -> int:
+        """Remove the local copies of a process that has ended, which may have been killed; the number removed.
+
+        They are second names of files: deleting the object, and whoever it shows, does not reach them.
+        """
+        copies = list((self._root / _SCRATCH).glob(f"{pid}-*"))
+        for copy in copies:
+            shutil.rmtree(copy, ignore_errors=True)
+        return len(copies)
+
+    def remove_copies_of_the_dead(self) -> int:
+        """The same for every process that is not there any more; for the start, when no other machine writes here."""
+        owners = {path.name.partition("-")[0] for path in (self._root / _SCRATCH).glob("*-*")}
+        pids = {int(owner) for owner in owners if owner.isdecimal()}
+        return sum(self.remove_copies_of(pid) for pid in pids if not _is_running(pid))
 
     def _store(self, key: ObjectKey, write: Callable[[BinaryIO], str], *, media_type: str) -> ObjectInfo:
         quoted = quote(media_type, safe=" ;=+-")
@@ -241,3 +257,13 @@ def _translated() -> Iterator[None]:
         yield
     except OSError as error:
         raise Unavailable(f"The object store is not usable: {error.strerror}.", code="store_unavailable") from error
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True

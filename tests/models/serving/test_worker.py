@@ -40,3 +40,27 @@ def test_process_that_breaks_off_is_gone_before_the_next_attempt_is_given_to_it(
         process.wait()
         if process.stdout is not None:
             process.stdout.close()
+
+
+def test_end_of_a_killed_process_is_told_so_that_what_it_left_can_be_removed(tmp_path: Path) -> None:
+    ended: list[int] = []
+    worker = Worker(
+        "w",
+        engines=[EngineKind.NOOP],
+        environment={},
+        scratch_dir=tmp_path,
+        events_url="http://127.0.0.1",
+        on_end=ended.append,
+    )
+    worker._command = [sys.executable, "-c", "import sys; sys.stdin.read()"]
+    worker.state()
+    first = worker.pid
+    assert first is not None
+    assert ended == []
+    worker.kill()
+    worker.state()  # finds it dead
+    assert ended == [first]
+    while (second := worker.pid) is None:
+        worker.state()
+    worker.close()
+    assert ended == [first, second]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -73,6 +76,29 @@ def test_leftovers_of_killed_writers_are_removed_when_old(store, tmp_path):
     assert store.remove_scratch(older_than_s=60) == 0
     assert store.remove_scratch(older_than_s=-1) == 2
     assert not list(scratch.iterdir())
+
+
+def test_copies_of_a_killed_process_do_not_outlive_it(store, tmp_path):
+    store.put(KEY, b"a face", media_type="video/mp4")
+    holding = "import sys; sys.stdin.read()"
+    with (
+        subprocess.Popen([sys.executable, "-c", holding], stdin=subprocess.PIPE) as other,
+        store.local_copy(KEY) as own,
+    ):
+        left = own.parent.with_name(f"{other.pid}-01JDV3M0Q8T2A4B6C8D0E2F4G6")  # as if the other had made it
+        shutil.copytree(own.parent, left)
+        assert store.remove_copies_of_the_dead() == 0
+        other.kill()
+        other.wait()
+        assert store.remove_copies_of_the_dead() == 1
+        assert not left.exists()
+        assert own.read_bytes() == b"a face"
+
+        shutil.copytree(own.parent, left)
+        assert store.remove_copies_of(other.pid) == 1
+        assert not left.exists()
+        assert own.exists()
+    assert store.get(KEY) == b"a face"
 
 
 def test_links_of_the_store_are_checked_by_it(store):
