@@ -11,15 +11,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.tryon.garment.asset import MAX_SIDE_PX, GarmentAsset
-from models.tryon.garment.category import CHEST, CategoryGuess, recognize_category
+from models.tryon.garment.category import CHEST, CategoryGuess, contradiction, recognize_category
 from models.tryon.garment.edges import soft_edges
 from models.tryon.garment.landmarks import HalfTop, SleeveKind, halves_of_top, landmarks_of
 from models.tryon.garment.mask import GarmentMask, find_garment
 from models.tryon.garment.neck import Neck, find_neck
 from models.tryon.garment.notches import Point
 from models.tryon.garment.opening import find_opening
-from models.tryon.garment.pins import pinned
-from models.tryon.garment.quality import alpha_reasons, frame_reasons, mask_reasons, shape_reasons, sharpness_reasons
+from models.tryon.garment.pins import pinned, require_order
+from models.tryon.garment.quality import (
+    alpha_reasons,
+    contradiction_reasons,
+    frame_reasons,
+    mask_reasons,
+    person_reasons,
+    shape_reasons,
+    sharpness_reasons,
+    stance_reasons,
+)
 from models.tryon.garment.silhouette import SIDE_PX, Silhouette, silhouette_of, tilt_of
 from models.video.picture import PictureSource, read_picture
 from services.domain.errors import ContentRejected
@@ -63,14 +72,16 @@ def ingest_garment(
     Raises:
         ContentRejected: ``unsupported_media``, ``unreadable_media``, ``picture_too_large``; the photo cannot be used:
             ``product_empty``, ``product_polarity``, ``product_touches_frame``, ``product_several``,
-            ``product_low_resolution``, ``product_blurred``, ``category_unclear``.
-        InvalidRequest: ``pins_unknown``.
+            ``product_low_resolution``, ``product_blurred``, ``product_wrong_kind``, ``product_upside_down``,
+            ``product_back_view``, ``category_unclear``, ``category_contradicted``.
+        InvalidRequest: ``pins_unknown``, ``pins_contradictory``.
     """
     picture = read_picture(photo, photo.name, max_pixels=max_pixels)
     if picture is None:
         raise ContentRejected(f'"{photo.name}" is no picture.', code="unsupported_media")
     found, quality = _found(picture)
     _require(quality)
+    _require(person_reasons(picture.rgb, found.mask))
     cutout = _cut_out(_straight(picture), found.mask if picture.alpha is None else picture.alpha / 255)
     if picture.alpha is None:
         color, coverage = soft_edges(cutout.rgb, cutout.mask, faint=found.faint)
@@ -79,14 +90,25 @@ def ingest_garment(
         color, coverage = cutout.rgb, cutout.mask
     alpha = np.asarray(np.clip(coverage, 0, 1) * 255 + 0.5, np.uint8)
     shape, scale = _shape(cutout.mask)
+    _require(stance_reasons(shape))
     tops = halves_of_top(shape)
     left = (shape.mask.shape[1] - 1 - tops[1].collar[0], tops[1].collar[1])
     neck = find_neck(color, alpha, _scaled(left, scale), _scaled(tops[0].collar, scale))
     guess = _recognized(shape, tops, neck)
     quality += shape_reasons(shape, guess, given=category is not None)
+    if category is not None:
+        sleeved = all(half.cuff_outer is not None for half in tops)
+        leg_pins = any(name.startswith(("crotch", "leg_", "knee_")) for name in pins or {})
+        seen = contradiction(category, shape, has_collar=neck.has_collar, sleeved=sleeved, leg_pins=leg_pins)
+        quality += contradiction_reasons(category, seen)
     if neck.seems_back and (category or guess.category) in CHEST and view is ProductView.FRONT:
-        detail = "The photo seems to show the back. Say so with its view, or send one of the front."
-        quality.append(QualityReason(code="product_back_view", detail=detail, blocking=False))
+        detail = (
+            "The photo seems to show the back, and a preview needs the front. Send a photo of the front; if this is "
+            "one, set the pin neck_front where its neckline is lowest."
+        )
+        quality.append(
+            QualityReason(code="product_back_view", detail=detail, blocking="neck_front" not in (pins or {}))
+        )
     _require(quality)
     category = category or guess.category
     points, sleeves = landmarks_of(shape, category, back=view is ProductView.BACK)
@@ -96,6 +118,7 @@ def ingest_garment(
         landmarks["neck_front"] = neck.front
         inner, open_front = _inside(color, alpha, neck, landmarks, category)
     landmarks |= pinned(pins or {}, category, picture.size, cutout.to_cutout)
+    require_order(landmarks, pins or {}, back=view is ProductView.BACK)
     if any(name.startswith("cuff_") for name in pins or {}):
         sleeves = SleeveKind.SLEEVED
     return GarmentAsset(

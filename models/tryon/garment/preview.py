@@ -133,10 +133,19 @@ def look(inputs: GarmentInputs, source: PictureSource, asset: GarmentAsset, anal
 
 
 def front_of(assets: Sequence[GarmentAsset]) -> GarmentAsset:
-    """The asset that shows the front; the first when none does."""
+    """The asset that shows the front.
+
+    Raises:
+        ContentRejected: ``garment_not_found``, ``product_not_ready``: no photo shows the front.
+    """
     if not assets:
         raise ContentRejected("The preview has no garment.", code="garment_not_found", param="garment")
-    return next((asset for asset in assets if asset.view is ProductView.FRONT), assets[0])
+    for asset in assets:
+        if asset.view is ProductView.FRONT:
+            return asset
+    raise ContentRejected(
+        "The garment has no photo from the front; add one to its product.", code="product_not_ready", param="garment"
+    )
 
 
 def _open(path: Path, name: str, limits: MediaLimits) -> PictureSource:
@@ -255,6 +264,7 @@ def _facts(
         "hips_in_picture": wearer.figure.hips_seen,
         "anisotropy": round(quality.anisotropy, 3),
         "old_clothes_covered": round(quality.covered, 3),
+        "shoulders_scaled": round(quality.shoulders_scaled, 3),
         "visible_label": label is not None,
         "label_corner": label.corner.value if label else None,
         "digital_source_type": SourceType.COMPOSITE.value,

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Final
+from functools import cache
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from models.tryon.garment.category import CLEAR, CategoryGuess
+from models.perception.face import FaceBox
+from models.tryon.garment.category import CLEAR, CategoryGuess, has_no_top, is_upside_down
 from models.tryon.garment.ground import border, smoothed_lab
 from models.tryon.garment.mask import GarmentMask
 from models.tryon.garment.silhouette import Silhouette
-from services.domain.product import QualityReason
+from services.domain.product import GarmentCategory, QualityReason
+
+if TYPE_CHECKING:
+    from models.perception.faces import FaceFinder
 
 _MIN_SHARE: Final = 0.015  # of the picture
 _SECOND: Final = 0.22  # of the largest part: as large a second one is a second garment
@@ -23,6 +28,8 @@ _MIN_CONTRAST: Final = 1.2
 _ALIKE: Final = 7.0  # LAB
 _SOFT_EDGE: Final = 0.012  # of the long side: an edge that takes longer from cloth to background is blurred
 _BLURRED_EDGE: Final = 0.028
+_FACE_FILLS: Final = 0.3  # of the width of what was cut out: no print of a face is as wide
+_FACE_ON_TOP: Final = 0.12  # of its height, in which a neckline is and no print
 _LOPSIDED: Final = 0.8  # mirrored overlap
 
 
@@ -92,6 +99,55 @@ def frame_reasons(mask: NDArray[np.bool_], rgb: NDArray[np.uint8] | None) -> lis
         return []
     detail = f"The photo's frame cuts the garment along {length:.0%} of its length. Take a photo with room around it."
     return [QualityReason(code="product_touches_frame", detail=detail, blocking=length >= _CUT)]
+
+
+def person_reasons(rgb: NDArray[np.uint8], mask: NDArray[np.bool_]) -> list[QualityReason]:
+    """Whether what was cut out of a photo, uint8 (h, w, 3), is a person; a face printed on cloth is none."""
+    rows, columns = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
+    width, height = float(columns[-1] - columns[0] + 1), float(rows[-1] - rows[0] + 1)
+    for face in _faces(rgb):
+        x, y = face.left + face.width / 2, face.top + face.height / 2
+        row, column = (int(np.clip(value, 0, size - 1)) for value, size in zip((y, x), mask.shape, strict=True))
+        if not mask[max(0, row - 2) : row + 3, max(0, column - 2) : column + 3].any():
+            continue
+        if face.width > _FACE_FILLS * width:
+            detail = "The photo shows a face, not a garment. Send a photo of the garment alone, lying or hanging."
+        elif face.top < rows[0] + _FACE_ON_TOP * height:
+            detail = "The photo shows a person who wears it. Send a photo of the garment alone, lying or hanging."
+        else:
+            continue
+        return [QualityReason(code="product_wrong_kind", detail=detail)]
+    return []
+
+
+def _faces(rgb: NDArray[np.uint8]) -> list[FaceBox]:
+    return _finder().find(rgb)
+
+
+@cache
+def _finder() -> FaceFinder:
+    from models.perception.faces import FaceFinder
+
+    return FaceFinder()
+
+
+def stance_reasons(shape: Silhouette) -> list[QualityReason]:
+    """Whether the garment stands on its head, or has no shape of a garment at all."""
+    if is_upside_down(shape):
+        detail = "The garment is upside down in the photo. Turn the photo by 180 degrees."
+        return [QualityReason(code="product_upside_down", detail=detail)]
+    if has_no_top(shape):
+        detail = "What stands out in the photo has no shape of a garment that lies or hangs upright."
+        return [QualityReason(code="category_unclear", detail=detail)]
+    return []
+
+
+def contradiction_reasons(category: GarmentCategory, seen: str | None) -> list[QualityReason]:
+    """Of a told category and what ``category.contradiction`` saw that it never has."""
+    if seen is None:
+        return []
+    detail = f"The category was told to be {category}, but the photo shows {seen}. Correct the category or the photo."
+    return [QualityReason(code="category_contradicted", detail=detail)]
 
 
 def shape_reasons(shape: Silhouette, guess: CategoryGuess, *, given: bool) -> list[QualityReason]:

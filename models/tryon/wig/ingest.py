@@ -15,7 +15,15 @@ from models.tryon.wig.cutout import against_ground, cut_out, trimap
 from models.tryon.wig.light import FaceLight, face_light
 from models.tryon.wig.mending import frame_cuts, mended, tapered
 from models.tryon.wig.pins import head_of_outline, pinned
-from models.tryon.wig.quality import emptiness, frame_reasons, sharpness_reasons, skin_reasons
+from models.tryon.wig.quality import (
+    emptiness,
+    frame_reasons,
+    kind_reasons,
+    place_reasons,
+    sharpness_reasons,
+    skin_reasons,
+    stance_reasons,
+)
 from models.tryon.wig.seeing import find_head
 from models.tryon.wig.tidying import tidied, without_flecks
 from models.video.picture import PictureSource, read_picture
@@ -63,17 +71,18 @@ def ingest_wig(
     Raises:
         ContentRejected: The photo cannot be used: ``product_empty``, ``product_polarity``, ``product_touches_frame``,
             ``product_keeps_skin``, ``product_low_resolution``, ``unsupported_media``, ``unreadable_media``,
-            ``picture_too_large``.
-        InvalidRequest: ``pins_unknown``.
+            ``picture_too_large``, ``product_wrong_kind``, ``product_upside_down``, ``pins_needed``.
+        InvalidRequest: ``pins_unknown``, ``pins_contradictory``.
     """
     source = read_picture(photo, name, max_pixels=max_pixels)
     if source is None:
         raise ContentRejected(f'"{name}" is no picture.', code="unsupported_media")
     source, pins = _unframed(source, pins or {})
-    cutout = _cutout(source, pins)
+    cutout = _cutout(source, pins, view)
     alpha = cutout.rgba[..., 3]
     face_width = float(np.linalg.norm(cutout.points[454, :2] - cutout.points[234, :2]))
     _require(emptiness(alpha, face_width if cutout.light is not None else None))
+    is_alone = cutout.light is None and view is ProductView.FRONT
     cuts = frame_cuts(alpha, cutout.edges)
     reasons = [
         *frame_reasons(cuts, face_width),
@@ -81,6 +90,7 @@ def ingest_wig(
         *sharpness_reasons(cutout.rgba, face_width),
     ]
     _require(reasons)
+    _require(place_reasons(alpha) if is_alone and len(pins) < 2 else [])
     rgba, points = tapered(cutout.rgba, cutout.points, cutout.body, np.random.default_rng(0)), cutout.points
     rgba, points = mended(rgba, points, cuts)
     rgba, points = _tight(rgba, points)
@@ -132,13 +142,14 @@ def _require(reasons: list[QualityReason]) -> None:
             raise ContentRejected(reason.detail, code=reason.code, param="photo")
 
 
-def _cutout(source: PictureSource, pins: Mapping[str, tuple[float, float]]) -> _Cutout:
+def _cutout(source: PictureSource, pins: Mapping[str, tuple[float, float]], view: ProductView) -> _Cutout:
+    _require(stance_reasons(source.rgb))
     alpha = None if source.alpha is None else np.divide(source.alpha, 255, dtype=np.float32)
     seen = find_head(source.rgb)
     if seen is None:
-        return _without_face(source.rgb, alpha, pins)
+        return _without_face(source.rgb, alpha, pins, view)
     width, height = source.size
-    points = pinned(seen.points, pins, width, height)
+    points = pinned(seen.points, pins, width, height, is_front=view is ProductView.FRONT)
     assert points is not None
     face_width = float(np.linalg.norm(points[454, :2] - points[234, :2]))
     hair = seen.hair if alpha is None else np.minimum(seen.hair, alpha)
@@ -167,7 +178,9 @@ def _cutout(source: PictureSource, pins: Mapping[str, tuple[float, float]]) -> _
     )
 
 
-def _without_face(rgb: Picture, alpha: Matte | None, pins: Mapping[str, tuple[float, float]]) -> _Cutout:
+def _without_face(
+    rgb: Picture, alpha: Matte | None, pins: Mapping[str, tuple[float, float]], view: ProductView
+) -> _Cutout:
     """Hair alone: by the file's own transparency, or on a plain ground."""
     height, width = rgb.shape[:2]
     if alpha is None:
@@ -175,18 +188,23 @@ def _without_face(rgb: Picture, alpha: Matte | None, pins: Mapping[str, tuple[fl
         matted = True
     else:
         matted = False
-    _require(emptiness(np.rint(alpha * 255).astype(np.uint8), None))
+    coarse = np.rint(alpha * 255).astype(np.uint8)
+    _require(emptiness(coarse, None))
+    _require(kind_reasons(coarse) if view is ProductView.FRONT else [])
     box = _box(alpha > 0.02, None, 0.1 * max(height, width))
     crop, factor = _cropped(rgb, box)
     opacity = _fit(alpha, box, (crop.shape[1], crop.shape[0]))
     if matted:
         known = np.where(opacity > 0.98, 1.0, np.where(opacity > 0.02, 0.5, 0.0))
-        rgba = cut_out(crop, known)
+        try:
+            rgba = cut_out(crop, known)
+        except ValueError:  # a drawn picture without any noise has no matte that the solver finds, and needs none
+            rgba = np.dstack([crop, np.rint(opacity * 255).astype(np.uint8)])
     else:
         # The reader laid it over white: taken out again exactly.
         straight = (crop - 255 * (1 - opacity[..., None])) / np.maximum(opacity[..., None], 1 / 255)
         rgba = np.clip(np.rint(np.dstack([np.clip(straight, 0, 255), opacity * 255])), 0, 255).astype(np.uint8)
-    points = pinned(None, pins, width, height)
+    points = pinned(None, pins, width, height, is_front=view is ProductView.FRONT)
     confidence = 0.8
     if points is not None:
         points = _moved(points, box, factor)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Final
+from functools import cache
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.talking_head.mesh.topology import FACE_OVAL
+from models.tryon.garment.silhouette import SIDE_PX, Silhouette, silhouette_of
 from models.tryon.wig.mending import FrameCut
 from services.domain.product import QualityReason
+
+if TYPE_CHECKING:
+    from models.perception.face import FaceBox
+    from models.perception.faces import FaceFinder
 
 Picture = NDArray[np.uint8]
 Points = NDArray[np.float32]
@@ -25,6 +31,8 @@ _SKIN_SPREAD: Final = (12.0, 5.0, 5.0)
 _TELLABLE: Final = 1.6  # hair nearer to the skin's colour than this cannot be told from it
 _LOW_PX: Final = 90  # width of the wig's face opening: below that strands are mush at any usual size
 _SOFT_PX: Final = 200
+_SURER: Final = 0.1  # of a face's confidence, the photo turned by 180 degrees against as it is
+_LYING_DEG: Final = 60.0
 _UNSURE: Final = 0.42  # share of half transparent pixels in the matte
 
 
@@ -39,6 +47,70 @@ def emptiness(alpha: NDArray[np.uint8], face_width: float | None) -> list[Qualit
         detail = "The mask is the wrong way round: it keeps what is around the hair. Invert it."
         return [QualityReason(code="product_polarity", detail=detail)]
     return []
+
+
+def stance_reasons(rgb: Picture) -> list[QualityReason]:
+    """Whether the head in a photo stands on its crown or lies on its side: its hair would hang upwards or sideways."""
+    found, turned = _surest(rgb), _surest(np.ascontiguousarray(rgb[::-1, ::-1]))
+    if turned is not None and turned.confidence > (0.0 if found is None else found.confidence) + _SURER:
+        detail = "The head in the photo is upside down. Turn the photo by 180 degrees."
+        return [QualityReason(code="product_upside_down", detail=detail)]
+    if found is None:
+        return []
+    x, y = found.keypoints[1] - found.keypoints[0]
+    if abs(float(np.degrees(np.arctan2(y, x)))) > _LYING_DEG:
+        detail = "The head in the photo lies on its side. Turn the photo upright."
+        return [QualityReason(code="product_upside_down", detail=detail)]
+    return []
+
+
+def _surest(rgb: Picture) -> FaceBox | None:
+    return max(_finder().find(rgb), key=lambda face: face.confidence * face.width, default=None)
+
+
+@cache
+def _finder() -> FaceFinder:
+    from models.perception.faces import FaceFinder
+
+    return FaceFinder()
+
+
+def kind_reasons(alpha: NDArray[np.uint8]) -> list[QualityReason]:
+    """Of hair that no face wears, uint8 (h, w): whether it is a garment, or hangs upwards."""
+    from models.tryon.garment.category import looks_cut_and_sewn
+    from models.tryon.wig.pins import face_opening
+
+    seen = looks_cut_and_sewn(_outline(alpha))
+    if seen is not None:
+        detail = f"The photo shows something with {seen}: a garment, not a wig."
+        return [QualityReason(code="product_wrong_kind", detail=detail)]
+    if face_opening(alpha) is None and face_opening(np.ascontiguousarray(alpha[::-1])) is not None:
+        detail = "The wig is upside down in the photo: it opens upwards. Turn the photo by 180 degrees."
+        return [QualityReason(code="product_upside_down", detail=detail)]
+    return []
+
+
+def place_reasons(alpha: NDArray[np.uint8]) -> list[QualityReason]:
+    """Whether hair that neither a face nor pins place says by its own opening, uint8 (h, w), where the face goes."""
+    from models.tryon.wig.pins import face_opening
+
+    if face_opening(alpha) is not None:
+        return []
+    detail = (
+        "The photo shows neither a face nor an opening for one in the hair, so nothing says where the wig sits. Set "
+        "the pins right_ear, left_ear and chin where they would be, or send a photo of it on a head."
+    )
+    return [QualityReason(code="pins_needed", detail=detail)]
+
+
+def _outline(alpha: NDArray[np.uint8]) -> Silhouette:
+    import cv2
+
+    rows, columns = np.flatnonzero((alpha > _SOLID).any(1)), np.flatnonzero((alpha > _SOLID).any(0))
+    tight = np.pad(alpha[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1], max(2, round(0.04 * max(alpha.shape))))
+    scale = SIDE_PX / max(tight.shape)
+    size = (max(1, round(tight.shape[1] * scale)), max(1, round(tight.shape[0] * scale)))
+    return silhouette_of(np.asarray(cv2.resize(tight, size, interpolation=cv2.INTER_AREA) > _SOLID, np.bool_))
 
 
 def frame_reasons(cuts: tuple[FrameCut, ...], face_width: float) -> list[QualityReason]:
