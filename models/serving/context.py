@@ -163,7 +163,7 @@ class ProgressReporter:
             attempt=self._request.attempt,
             sequence=self._sequence,
             stage=stage,
-            fraction=min(1.0, max(0.0, fraction)),
+            fraction=round(min(1.0, max(0.0, fraction)), 4),
         )
         self._sequence += 1
         self._sink.emit(event)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -124,7 +126,8 @@ def _make(
 
     cv2.setNumThreads(1)
     on_progress("wig", 0.0)
-    asset = ingest_wig(photo, pins=pins, max_pixels=settings.max_picture_pixels, name="the photo of the wig")
+    with redirect_stdout(io.StringIO()):  # the matting's library prints advice to its authors, which would spoil --json
+        asset = ingest_wig(photo, pins=pins, max_pixels=settings.max_picture_pixels, name="the photo of the wig")
     started_s = cpu_seconds()
     made = make_live_video(
         video,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _FIRST_POLL_S: Final = 0.2
 _LONGEST_POLL_S: Final = 2.0
 _MAX_SHOWN: Final = 50
+_ASSET: Final = "asset_"  # what engines read of a product, of no use to its owner; the catalogue keeps it
 _UNSAFE: Final = re.compile(r"[^\w.-]+")
 # What Windows takes for a device, whatever its ending: films are copied there, too.
 _DEVICES: Final = (
@@ -135,6 +136,8 @@ def _fetch(client: Client, row: Values, targets: Mapping[str, Path], out: Path) 
     files = {}
     for output in row["result"]["outputs"]:
         role = output["name"]
+        if role.startswith(_ASSET):
+            continue
         other = out / f"{targets['video'].stem}-{role}{Path(output['url'].partition('?')[0]).suffix}"
         target = targets.get(role, other)
         if not target.exists() or target.stat().st_size != output["size_bytes"]:

@@ -46,6 +46,12 @@ def test_fraction_stays_within_the_whole(order, heard: FakeEventSink) -> None:
     assert [event.fraction for event in heard.events] == [0.0, 1.0]
 
 
+def test_fraction_is_told_without_the_noise_of_floating_point(order, heard: FakeEventSink) -> None:
+    reporter = ProgressReporter(order(), heard, monotonic=HandClock())
+    reporter.report("photos", 0.02 + 0.65 * 0.9)  # 0.6050000000000001
+    assert [event.fraction for event in heard.events] == [0.605]
+
+
 def test_cancel_is_looked_for_at_least_twice_a_second_and_not_with_every_frame(order, store: MemoryObjects) -> None:
     clock = HandClock()
     watch = Watch(order(), store=store, clock=SystemClock(), monotonic=clock)

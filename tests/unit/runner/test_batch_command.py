@@ -251,11 +251,12 @@ def test_batch_is_remembered_beside_its_file(tmp_path):
     assert raised.value.code == "batch_unknown"
 
 
-def test_files_that_are_there_already_are_not_fetched_again(tmp_path):
+def test_files_that_are_there_already_and_an_engines_own_are_not_fetched(tmp_path):
     output = {"name": "video", "url": "u/video.mp4", "media_type": "video/mp4", "size_bytes": 3, "sha256": ""}
+    engines_own = {**output, "name": "asset_0", "url": "u/asset_0.zip", "media_type": "application/zip"}
     row = {
         "row": 1, "id": "x", "state": "succeeded", "job_id": "j", "tries": 1, "faults": [], "failure": None,
-        "result": {"outputs": [output], "facts": {"duration_s": 1.0}},
+        "result": {"outputs": [engines_own, output], "facts": {"duration_s": 1.0}},
     }  # fmt: skip
 
     class Server:
