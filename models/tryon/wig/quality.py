@@ -33,6 +33,7 @@ _LOW_PX: Final = 90  # width of the wig's face opening: below that strands are m
 _SOFT_PX: Final = 200
 _SURER: Final = 0.1  # of a face's confidence, the photo turned by 180 degrees against as it is
 _LYING_DEG: Final = 60.0
+_CUT_CROWN: Final = 0.05  # of the photo's width
 _UNSURE: Final = 0.42  # share of half transparent pixels in the matte
 
 
@@ -80,7 +81,9 @@ def kind_reasons(alpha: NDArray[np.uint8]) -> list[QualityReason]:
     from models.tryon.garment.category import looks_cut_and_sewn
     from models.tryon.wig.pins import face_opening
 
-    seen = looks_cut_and_sewn(_outline(alpha))
+    # Hair whose crown the frame cut off ends as straight as a waistband; that is told by another name.
+    is_cut = float((alpha[0] > _SOLID).mean()) > _CUT_CROWN
+    seen = None if is_cut else looks_cut_and_sewn(_outline(alpha))
     if seen is not None:
         detail = f"The photo shows something with {seen}: a garment, not a wig."
         return [QualityReason(code="product_wrong_kind", detail=detail)]
