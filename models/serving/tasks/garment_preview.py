@@ -94,6 +94,7 @@ class GarmentPreviewTask:
                 view=shot.view,
                 pins=shot.pins,
                 max_pixels=self._settings.max_picture_pixels,
+                name="the photo of the garment",
             )
         except (ContentRejected, InvalidRequest) as error:
             raise about(error, "garment") from error

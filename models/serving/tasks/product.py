@@ -88,7 +88,7 @@ class ProductTask:
             context.check_canceled()
             on_progress("photos", number / len(storyboard.photos))
             try:
-                asset = self._ingest(storyboard.kind, shot, category, fetched)
+                asset = self._ingest(storyboard.kind, shot, category, fetched, context.check_canceled)
             except (ContentRejected, InvalidRequest) as error:
                 reasons.append(QualityReason(code=error.code, detail=error.detail, photo=number))
                 continue
@@ -105,17 +105,37 @@ class ProductTask:
         return _Taken(files=files, facts=facts, marks=marks)
 
     def _ingest(
-        self, kind: ProductKind, shot: ProductShot, category: GarmentCategory | None, fetched: Fetched
+        self,
+        kind: ProductKind,
+        shot: ProductShot,
+        category: GarmentCategory | None,
+        fetched: Fetched,
+        check_canceled: Callable[[], None],
     ) -> WigAsset | GarmentAsset:
         photo, max_pixels = fetched.picture(shot.photo_key or ""), self._settings.max_picture_pixels
+        name = f"the {shot.view} photo"
         if kind is ProductKind.WIG:
             from models.tryon.wig.ingest import ingest_wig
 
-            name = f"the {shot.view} photo"
-            return ingest_wig(photo, pins=shot.pins, view=shot.view, max_pixels=max_pixels, name=name)
+            return ingest_wig(
+                photo,
+                pins=shot.pins,
+                view=shot.view,
+                max_pixels=max_pixels,
+                name=name,
+                check_canceled=check_canceled,
+            )
         from models.tryon.garment.ingest import ingest_garment
 
-        return ingest_garment(photo, category=category, view=shot.view, pins=shot.pins, max_pixels=max_pixels)
+        return ingest_garment(
+            photo,
+            category=category,
+            view=shot.view,
+            pins=shot.pins,
+            max_pixels=max_pixels,
+            name=name,
+            check_canceled=check_canceled,
+        )
 
     def _packed(
         self, assets: Mapping[int, WigAsset | GarmentAsset], job_id: str, folder: Path

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -59,6 +59,8 @@ def ingest_garment(
     view: ProductView = ProductView.FRONT,
     pins: Mapping[str, Point] | None = None,
     max_pixels: int = 64_000_000,
+    name: str = "the photo",
+    check_canceled: Callable[[], None] = lambda: None,
 ) -> GarmentAsset:
     """The garment in ``photo``.
 
@@ -68,6 +70,8 @@ def ingest_garment(
         view: The side that is seen.
         pins: Hand-set landmarks as fractions of the upright photo's width and height; they win over found ones.
         max_pixels: Most that the file may hold.
+        name: What refusals call the photo.
+        check_canceled: Called between the steps of the work; what it raises ends it.
 
     Raises:
         ContentRejected: ``unsupported_media``, ``unreadable_media``, ``picture_too_large``; the photo cannot be used:
@@ -76,19 +80,22 @@ def ingest_garment(
             ``product_back_view``, ``category_unclear``, ``category_contradicted``.
         InvalidRequest: ``pins_unknown``, ``pins_contradictory``.
     """
-    picture = read_picture(photo, photo.name, max_pixels=max_pixels)
+    picture = read_picture(photo, name, max_pixels=max_pixels)
     if picture is None:
-        raise ContentRejected(f'"{photo.name}" is no picture.', code="unsupported_media")
+        raise ContentRejected(f'"{name}" is no picture.', code="unsupported_media")
     found, quality = _found(picture)
     _require(quality)
     _require(person_reasons(picture.rgb, found.mask))
+    check_canceled()
     cutout = _cut_out(_straight(picture), found.mask if picture.alpha is None else picture.alpha / 255)
+    check_canceled()
     if picture.alpha is None:
         color, coverage = soft_edges(cutout.rgb, cutout.mask, faint=found.faint)
         quality += sharpness_reasons(cutout.rgb, np.asarray(coverage * 255, np.uint8))
     else:
         color, coverage = cutout.rgb, cutout.mask
     alpha = np.asarray(np.clip(coverage, 0, 1) * 255 + 0.5, np.uint8)
+    check_canceled()
     shape, scale = _shape(cutout.mask)
     _require(stance_reasons(shape))
     tops = halves_of_top(shape)

@@ -256,6 +256,7 @@ def _facts(
     warnings = list(source.notes)
     if (width, height) != source.size:
         warnings.append(_SCALED.format(width=width, height=height))
+    warnings += [reason.detail for reason in asset.quality]
     return {
         "width_px": width,
         "height_px": height,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -62,11 +62,13 @@ def ingest_wig(
     view: ProductView = ProductView.FRONT,
     max_pixels: int = 64_000_000,
     name: str = "the photo",
+    check_canceled: Callable[[], None] = lambda: None,
 ) -> WigAsset:
     """The wig that ``photo`` shows; takes some seconds.
 
     Args:
         pins: Hand-set points (``pins.PINS``), fractions of the upright photo's width and height.
+        check_canceled: Called between the steps of the work; what it raises ends it.
 
     Raises:
         ContentRejected: The photo cannot be used: ``product_empty``, ``product_polarity``, ``product_touches_frame``,
@@ -78,7 +80,9 @@ def ingest_wig(
     if source is None:
         raise ContentRejected(f'"{name}" is no picture.', code="unsupported_media")
     source, pins = _unframed(source, pins or {})
+    check_canceled()
     cutout = _cutout(source, pins, view)
+    check_canceled()
     alpha = cutout.rgba[..., 3]
     face_width = float(np.linalg.norm(cutout.points[454, :2] - cutout.points[234, :2]))
     _require(emptiness(alpha, face_width if cutout.light is not None else None))

@@ -261,3 +261,27 @@ def test_back_view_that_was_not_told_is_noticed(name: str, is_back: bool) -> Non
     asset = ingest_garment(SAMPLES / f"{name}.jpg")
     assert ("product_back_view" in {reason.code for reason in asset.quality}) is is_back
     assert bool(asset.inner.any()) is not is_back
+
+
+def test_a_canceled_ingest_stops_between_its_steps(tmp_path: Path) -> None:
+    class CanceledError(Exception):
+        pass
+
+    calls: list[int] = []
+
+    def canceled_at_the_second_look() -> None:
+        calls.append(1)
+        if len(calls) == 2:
+            raise CanceledError
+
+    photo = save(drawn_garment("skirt", height=300), tmp_path)
+    with pytest.raises(CanceledError):
+        ingest_garment(photo, check_canceled=canceled_at_the_second_look)
+    assert len(calls) == 2
+
+
+def test_a_photo_that_is_no_picture_is_called_as_the_client_knows_it(tmp_path: Path) -> None:
+    (tmp_path / "photo_0.jpg").write_text("hello")
+    with pytest.raises(ContentRejected) as caught:
+        ingest_garment(tmp_path / "photo_0.jpg", name="the front photo")
+    assert caught.value.detail == '"the front photo" is no picture.'
