@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from models.tryon.garment.wearer import Wearer, capsule
 from models.tryon.previews import Previews
 from services.domain.errors import ContentRejected
 from services.domain.picture_storyboards import GarmentStoryboard, ModelShot, ProductShot
-from services.domain.product import GarmentCategory
+from services.domain.product import GarmentCategory, QualityReason
 from services.domain.storyboard import BackgroundShot
 from services.domain.video import BackgroundKind, Disclosure
 from tests.models.tryon.garment.worn import dress, plain, top, trousers
@@ -302,3 +303,9 @@ def test_an_open_jacket_shows_what_is_worn_under_it_and_covers_no_neck(wearer: C
         person.rgb[y - 3 : y + 3, x - 3 : x + 3],
         atol=25,
     )
+
+
+def test_what_is_known_against_a_garment_is_told_with_its_preview(shared_data: Path, tmp_path: Path) -> None:
+    askew = QualityReason(code="product_crooked", detail="The garment lies askew.", blocking=False)
+    made = preview(shared_data / ROOM, replace(top(), quality=(askew,)), tmp_path)
+    assert made.facts["warnings"] == ["The garment lies askew."]

@@ -127,3 +127,14 @@ def test_shared_hair_references_are_taken_in_and_what_the_frame_cut_is_told(shar
     (reason,) = [reason for reason in fringe.quality if reason.code == "product_touches_frame"]
     assert "left" in reason.detail
     assert not reason.blocking
+
+
+def test_a_canceled_ingest_stops_before_the_long_matting(wig: WigAsset, tmp_path: Path) -> None:
+    class CanceledError(Exception):
+        pass
+
+    def canceled() -> None:
+        raise CanceledError
+
+    with pytest.raises(CanceledError):
+        ingest_wig(_saved(wig.picture_rgba, tmp_path / "wig.png"), check_canceled=canceled)
