@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -35,14 +35,19 @@ def built_in_models() -> Sequence[BuiltInModel]:
 class BuiltInModelCatalogue:
     """``services.ports.models.ModelCatalogue``."""
 
+    def __init__(self, models: Iterable[CatalogueModel] | None = None) -> None:
+        """``models``: in place of those that come along."""
+        given = (one.model for one in built_in_models()) if models is None else models
+        self._models = tuple(sorted(given, key=lambda model: model.id))
+
     def get(self, model_id: str) -> CatalogueModel:
-        found = next((one.model for one in built_in_models() if one.model.id == model_id), None)
+        found = next((model for model in self._models if model.id == model_id), None)
         if found is None:
             raise NotFound(f"There is no model {model_id}.", code="model_not_found")
         return found
 
     def list(self) -> Sequence[CatalogueModel]:
-        return tuple(one.model for one in built_in_models())
+        return self._models
 
 
 def _model(row: dict[str, Any]) -> BuiltInModel:

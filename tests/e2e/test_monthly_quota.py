@@ -64,7 +64,7 @@ def test_of_twenty_requests_at_once_exactly_those_that_fit_are_accepted(
     assert {job["id"] for job in api.get("/v1/jobs").json()["items"]} == ids
     # What is canceled makes room, and all that was held is let go.
     for job_id in ids:
-        api.post(f"/v1/jobs/{job_id}/cancel").raise_for_status()
+        assert api.post(f"/v1/jobs/{job_id}/cancel").status_code in (200, 409)  # 409: it has failed already, unserved
     assert noop_system.services.jobs.holdings(tenant_id).open_ms == 0
     assert api.post("/v1/videos", json=VIDEO).status_code == 202
 
