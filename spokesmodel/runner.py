@@ -153,6 +153,7 @@ class LocalSystem:
             if isinstance(handler, logging.StreamHandler):
                 handler.setStream(sys.stderr)
         if self._quiet:
+            self._stack.callback(runtime.logger.setLevel, runtime.logger.log_level)
             runtime.logger.setLevel(logging.ERROR)
         runtime.use_services(services)
         self._stack.callback(runtime.use_services, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import stat
@@ -150,6 +151,15 @@ def test_stop_ends_the_workers(tmp_path: Path) -> None:
         assert pid is not None
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
+
+
+def test_quiet_system_leaves_the_functions_log_as_it_was(tmp_path: Path) -> None:
+    from lambdas import runtime
+
+    before = runtime.logger.log_level
+    with running(tmp_path / "state"):
+        assert runtime.logger.log_level == logging.ERROR
+    assert runtime.logger.log_level == before
 
 
 def test_state_folder_has_one_runner(tmp_path: Path) -> None:
