@@ -25,6 +25,7 @@ _CHEEKS: Final = (50, 280, 205, 425, 101, 330)
 _REDDER: Final = 0.1  # log of red over green by which skin must be beyond the hair to be told from it
 _DARK: Final = 10.0  # of 255: below there is no colour
 _LEAST_EAR: Final = 0.004  # squared face widths
+_HANGING: Final = 0.35  # squared face widths of hair beside the face from which on it hangs over the ears
 
 
 def tidied(alpha: Matte, picture_rgb: Picture, apart: Matte, points: Points) -> Matte:
@@ -123,7 +124,8 @@ def _without_ears(alpha: Matte, picture_rgb: Picture, points: Points) -> Matte:
     down = (dy * right[0] - dx * right[1]) / face_width
     zone = (aside > _EAR[0][0]) & (aside < _EAR[0][1]) & (down > _EAR[1][0]) & (down < _EAR[1][1])
     away = (alpha > 0.8) & (down < -0.45)
-    if away.sum() < 200:
+    hangs = int((zone & (alpha > 0.5)).sum()) > _HANGING * face_width**2  # and fair hair is as red as skin in places
+    if hangs or away.sum() < 200:
         return alpha
     rgb = cv2.GaussianBlur(picture_rgb, (0, 0), max(0.6, 0.012 * face_width)).astype(np.float32)
     # Shade takes light from skin, not its redness.

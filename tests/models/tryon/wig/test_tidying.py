@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from models import weights
 from models.tryon.wig.filling import push_pull
+from models.tryon.wig.ingest import ingest_wig
 from models.tryon.wig.patch_filling import patch_filled
 from models.tryon.wig.tidying import tidied, without_flecks
 
@@ -75,3 +77,16 @@ def test_plain_ground_is_filled_smoothly_as_before() -> None:
     known[40:80, 50:100] = False
 
     assert patch_filled(rgb, rgb, known, ~known) is rgb
+
+
+def test_fair_locks_that_hang_over_the_ears_stay_whole() -> None:
+    """Built-in Ellen: long fair hair, in places as red as her skin; the demo shows it on somebody else."""
+    asset = ingest_wig(weights.path("avatar-ellen"), max_pixels=64_000_000)
+    alpha, points = asset.picture_rgba[..., 3], asset.landmarks
+    left, right = points[234, :2], points[454, :2]
+    width = float(np.linalg.norm(right - left))
+    at_ears = slice(int((left[1] + right[1]) / 2), int((left[1] + right[1]) / 2 + 0.45 * width))
+    beside_left = alpha[at_ears, : int(left[0])]
+    beside_right = alpha[at_ears, int(right[0]) :]
+    for beside in (beside_left, beside_right):
+        assert ((beside > 200).sum(axis=1) > 0.1 * width).all()  # in every row a lock, thick and solid
