@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -174,7 +175,7 @@ def find_subject(
         ContentRejected: ``face_not_found``, ``face_index``, ``face_too_small``; all only when a face is needed or
             ``face`` is given.
     """
-    analyze = analyze or _analyst().portrait
+    analyze = analyze or partial(_analyst().portrait, with_clothes=False)
     try:
         analysis: PortraitAnalysis | None = analyze(rgb, face=face, param="image")
     except ContentRejected as error:

@@ -29,8 +29,8 @@ class PortraitAnalysis:
         person_confidence: How decided ``person`` is, 0 to 1.
         hair: The sitter's own; ``hair.confidence``.
         pose: The body, None where too little of it is seen; ``pose.confidence``.
-        skin: ``skin.confidence``; empty and 0 without a pose.
-        clothing: ``clothing.confidence``; empty and 0 without a pose.
+        skin: ``skin.confidence``; empty and 0 without a pose; None where it was not asked for.
+        clothing: ``clothing.confidence``; empty and 0 without a pose; None where it was not asked for.
     """
 
     rgb: NDArray[np.uint8]
@@ -43,5 +43,5 @@ class PortraitAnalysis:
     person_confidence: float
     hair: HairMask
     pose: BodyPose | None
-    skin: SkinMask
-    clothing: ClothingMask
+    skin: SkinMask | None
+    clothing: ClothingMask | None

@@ -206,7 +206,7 @@ def fitting_of(model: Path, face: int | None, *, max_pixels: int, cache: Analysi
         rgb = source.rgb
 
         def analyse() -> PortraitAnalysis:
-            return shared_analyst().portrait(rgb, face=face)
+            return shared_analyst().portrait(rgb, face=face, with_clothes=False)
 
         seen = cache.portrait(digest, f"{face=} {max_pixels=}", analyse) if cache is not None else analyse()
         found = _fittings[key] = fitting_for(source, head_in(source.rgb, seen))

@@ -59,7 +59,8 @@ def see_head(picture_rgb: Picture, face: int | None, *, param: str = "model") ->
     """
     from models.perception.analyst import shared_analyst
 
-    return head_in(picture_rgb, shared_analyst().portrait(picture_rgb, face=face, param=param))
+    seen = shared_analyst().portrait(picture_rgb, face=face, with_clothes=False, param=param)
+    return head_in(picture_rgb, seen)
 
 
 def head_in(picture_rgb: Picture, seen: PortraitAnalysis) -> SeenHead:
