@@ -21,7 +21,7 @@ def test_product_is_taken_in_while_the_only_worker_of_long_jobs_is_busy(tmp_path
         assert [endpoint.worker.name for endpoint in system.endpoints] == ["worker-0", "preview-worker-0"]
         jobs = system.services.jobs
         long = [submit(system, {"duration_s": 600}) for _ in range(3)]
-        until(lambda: jobs.outstanding(lane=Lane.LONG) == 2)  # admission: twice what can run at once
+        until(lambda: jobs.outstanding(lane=Lane.LONG) >= 2)  # the only worker has one, another waits behind it
         with httpx.Client(base_url=system.url, headers={"X-Api-Key": system.api_key}, timeout=60) as api:
             size = len(picture.getvalue())
             order = {"file_name": "a.png", "media_type": "image/png", "size_bytes": size}
