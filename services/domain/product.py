@@ -85,10 +85,10 @@ class Product:
     """A catalogue entry.
 
     Attributes:
-        sku: The shop's own name of it; need not be unique.
+        sku: The shop's own name of it; need not be unique, but a second one is told among the reasons.
         job_id: The job that takes its photos in.
         category: Of a garment: as given, else as recognised; None while it is not known.
-        reasons: Why it was rejected, or what to know about its quality.
+        reasons: Why it was rejected, or what to know about it.
         consent_id: The consent of whoever the photos show.
         synthetic: Declared to show nobody real.
     """

@@ -17,6 +17,7 @@ from services.usecases.check_consent import LikenessClaim
 from services.usecases.check_product import check_photo_upload, check_photos
 from services.usecases.check_text import check_characters
 from services.usecases.record_act import record_act
+from services.usecases.same_sku import same_sku
 from services.usecases.settle_product import settle_product
 from services.usecases.sources import Sources
 
@@ -55,6 +56,7 @@ def register_product(request: ProductRequest, order: JobOrder, *, sources: Sourc
         job_id=job.id,
         created_at=job.created_at,
         category=checked.category,
+        reasons=same_sku(checked, tenant_id=order.tenant_id, products=sources.products),
         consent_id=checked.consent_id,
         synthetic=checked.synthetic,
     )

@@ -66,7 +66,7 @@ def settle_from(job: Job, *, products: ProductStore, objects: ObjectStore) -> Pr
         state=ProductState.READY,
         photos=photos,
         category=product.category if category is None else GarmentCategory(category),
-        reasons=reasons_of(job.result.facts),
+        reasons=(*product.reasons, *reasons_of(job.result.facts)),
     )
     return _settled(ready, products, objects)
 

@@ -142,7 +142,11 @@ class WigRequestBody(RequestBody):
 
     model_config = ConfigDict(json_schema_extra={"example": _EXAMPLE})
 
-    sku: str = Field(min_length=1, max_length=100, description="Your own name of it.")
+    sku: str = Field(
+        min_length=1,
+        max_length=100,
+        description="Your own name of it. It may stand twice; `reasons` then say so (`sku_in_use`).",
+    )
     name: str = Field(default="", max_length=200)
     photos: PhotosBody
     consent_id: ConsentId | None = Field(default=None, description="The consent of whoever the photos show.")
@@ -164,7 +168,11 @@ class GarmentRequestBody(RequestBody):
         json_schema_extra={"example": {**_EXAMPLE, "sku": "TEE-7-M", "name": "Striped tee", "category": "top"}}
     )
 
-    sku: str = Field(min_length=1, max_length=100, description="Your own name of it.")
+    sku: str = Field(
+        min_length=1,
+        max_length=100,
+        description="Your own name of it. It may stand twice; `reasons` then say so (`sku_in_use`).",
+    )
     name: str = Field(default="", max_length=200)
     photos: PhotosBody
     category: CategoryName | None = Field(default=None, description="Null recognises it.")
@@ -197,7 +205,7 @@ def _request(
 
 
 class QualityReasonBody(AnswerBody):
-    """Something that is wrong with a photo."""
+    """Something that is wrong with a photo, or to be known about the product."""
 
     code: str = Field(examples=["product_touches_frame"])
     detail: str
@@ -221,7 +229,7 @@ class ProductBody(AnswerBody):
     sku: str = Field(examples=["BOB-12-CHESTNUT"])
     name: str
     state: Literal["processing", "ready", "rejected"]
-    reasons: list[QualityReasonBody] = Field(description="Why it was rejected, or what to know about its quality.")
+    reasons: list[QualityReasonBody] = Field(description="Why it was rejected, or what to know about it.")
     photos: list[ProductPhotoBody]
     category: CategoryName | None = Field(description="Of a garment, as given or recognised; null for a wig.")
     job_id: str = Field(description="The job that takes its photos in.")

@@ -85,7 +85,7 @@ def copy_product(
         )
     except NotFound as error:
         raise ContentRejected(
-            f"The {kind} {ref.product_id} is not there any more.",
+            f"The {kind} {ref.product_id} was deleted before this preview was prepared; nothing is charged.",
             code="garment_not_found" if kind is ProductKind.GARMENT else "wig_not_found",
             param=param,
         ) from error

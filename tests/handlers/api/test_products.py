@@ -103,11 +103,47 @@ def test_preview_takes_a_copy_of_what_was_made(world, api, bob):
     assert api.delete(f"/v1/wigs/{wig['id']}").status == 204
     job = world.prepare(answer.body["id"])
     assert (job.failure.code, job.failure.param) == ("wig_not_found", "wig.wig_id")
+    assert "deleted" in job.failure.detail
+    assert [one for one in api.get("/v1/usage").body["totals"] if one["kind"] == "wig_preview"] == []
     other = ready(world, api, "/v1/wigs", bob)
     answer = api.post("/v1/wig-previews", {"model": {"model_id": VERA}, "wig": {"wig_id": other["id"]}})
     job = world.prepare(answer.body["id"])
     board = wire.decode(WigStoryboard, world.objects.get(ObjectKey.parse(job.storyboard_key)))
     assert (board.wig[0].photo_key, world.objects.get(ObjectKey.parse(board.wig[0].asset_key))) == (None, b"asset_0")
+
+
+def test_sku_that_is_in_the_catalogue_already_is_taken_and_told(world, api, bob):
+    first = ready(world, api, "/v1/wigs", bob)
+    garment = ready(world, api, "/v1/garments", bob)  # another kind's names are its own
+    assert (first["reasons"], garment["reasons"]) == ([], [])
+    blur = {"code": "product_blurred", "detail": "Soft.", "blocking": False, "photo": 0}
+    second = api.post("/v1/wigs", bob).body
+    [told] = second["reasons"]
+    assert (told["code"], told["blocking"], told["view"], first["id"] in told["detail"]) == (
+        "sku_in_use",
+        False,
+        None,
+        True,
+    )
+    world.complete(ingested(world, started(world, second), reasons=[blur]))
+    kept = api.get(f"/v1/wigs/{second['id']}").body
+    assert (kept["state"], [one["code"] for one in kept["reasons"]]) == ("ready", ["sku_in_use", "product_blurred"])
+    assert api.get(f"/v1/wigs/{first['id']}").body["reasons"] == []
+
+
+def test_sku_of_a_rejected_or_deleted_product_is_free(world, api, bob):
+    rejected = api.post("/v1/wigs", bob).body
+    world.complete(
+        ingested(
+            world,
+            started(world, rejected),
+            photos=0,
+            reasons=[{"code": "product_empty", "detail": "Nothing.", "blocking": True, "photo": 0}],
+        )
+    )
+    deleted = ready(world, api, "/v1/wigs", bob)
+    assert api.delete(f"/v1/wigs/{deleted['id']}").status == 204
+    assert api.post("/v1/wigs", bob).body["reasons"] == []
 
 
 def test_recognised_category_is_the_garments_and_its_previews(world, api, bob):
