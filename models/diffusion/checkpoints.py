@@ -1,8 +1,8 @@
 """Which diffusion checkpoints there are, by name: what they are for, where they come from, where they lie.
 
-None is built in: no ordinary package carries one. An operator lists them in a TOML file, named by the setting
+No ordinary package carries one for production. An operator lists them in a TOML file, named by the setting
 ``checkpoints_file``, and fetches them once with ``python -m models.diffusion.checkpoints FILE NAME``; nothing is
-downloaded at request time.
+downloaded at request time. Built in is ``drawn-64`` alone, for verification: who does not ask for it gets none.
 """
 
 from __future__ import annotations
@@ -33,15 +33,43 @@ class Family(StrEnum):
     SD15 = "sd15"
     SDXL = "sdxl"
     FLUX = "flux"
+    SD3 = "sd3"
+    DRAWN64 = "drawn64"
 
     @property
     def pipelines(self) -> str:
-        return {"sd15": "StableDiffusion", "sdxl": "StableDiffusionXL", "flux": "Flux"}[self.value]
+        return {
+            "sd15": "StableDiffusion",
+            "sdxl": "StableDiffusionXL",
+            "flux": "Flux",
+            "sd3": "StableDiffusion3",
+            "drawn64": "Drawn64",
+        }[self.value]
 
     @property
     def side_px(self) -> int:
         """The picture size it was trained at."""
-        return 512 if self is Family.SD15 else 1024
+        return {"sd15": 512, "drawn64": 64}.get(self.value, 1024)
+
+    @property
+    def component(self) -> str:
+        """What the pipeline calls its denoising network."""
+        return "transformer" if self in (Family.FLUX, Family.SD3) else "unet"
+
+    @property
+    def width(self) -> int:
+        """How wide its text states are where a UNet attends to them (a transformer's own states: its hidden width).
+
+        It is what LoRAs of different families disagree about, and what ``lora_fit`` compares.
+        """
+        return {"sd15": 768, "sdxl": 2048, "flux": 3072, "sd3": 1536, "drawn64": 384}[self.value]
+
+
+class Purpose(StrEnum):
+    """What a checkpoint may be used for: a customer's pictures, or only to see that everything around it works."""
+
+    PRODUCTION = "production"
+    VERIFICATION = "verification"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +94,7 @@ class Checkpoint:
     """One row of the operator's file.
 
     Attributes:
+        purpose: ``verification`` is never used for a customer's request unless the operator allows it.
         source: ``hf:owner/name@REVISION`` (the commit's 40 hex digits) or ``folder:/where/it/lies``, in diffusers'
             layout (``model_index.json`` beside the parts' folders).
         relight: An IC-Light file (offsets to the UNet of an SD1.5 checkpoint) in the folder.
@@ -78,6 +107,7 @@ class Checkpoint:
     source: str
     licence: str
     commercial_use: bool
+    purpose: Purpose = Purpose.PRODUCTION
     prompt: str = "a photo, natural light, fine detail"
     negative_prompt: str = "drawing, blur, deformed, text"
     num_inference_steps: int = 30
@@ -131,6 +161,23 @@ class Checkpoint:
         return where
 
 
+BUILT_IN: Final = (
+    Checkpoint(
+        name="drawn-64",
+        family=Family.DRAWN64,
+        source=f"{_FOLDER_SOURCE}{Path(__file__).parent / 'drawn64' / 'weights'}",
+        licence="Apache-2.0",
+        commercial_use=True,
+        purpose=Purpose.VERIFICATION,
+        prompt="",
+        negative_prompt="",
+        num_inference_steps=20,
+        guidance_scale=3.5,
+        strength=0.8,
+    ),
+)
+
+
 def family_of(pipeline_class: str) -> Family | None:
     """The family whose pipelines are called so; None for one that is not known."""
     matching = [family for family in Family if pipeline_class.startswith(family.pipelines)]
@@ -155,7 +202,7 @@ def read_checkpoints(path: Path) -> dict[str, Checkpoint]:
         for one in found:
             if not (one.source.startswith(_FOLDER_SOURCE) or _HUB_SOURCE.fullmatch(one.source)):
                 raise ValueError(f"{one.name}: source must be hf:OWNER/NAME@40-HEX-REVISION or folder:PATH")
-        names = [one.name for one in found]
+        names = [one.name for one in (*BUILT_IN, *found)]
         doubled = next((name for name in names if names.count(name) > 1), None)
         if doubled:
             raise ValueError(f"{doubled!r} stands twice")
@@ -165,14 +212,29 @@ def read_checkpoints(path: Path) -> dict[str, Checkpoint]:
     return {one.name: one for one in found}
 
 
-def find_checkpoint(name: str, checkpoints_file: str) -> Checkpoint:
-    """The checkpoint called ``name`` in the operator's file.
+def known_checkpoints(checkpoints_file: str, *, allow_verification: bool = False) -> dict[str, Checkpoint]:
+    """The operator's checkpoints by name, and where ``allow_verification`` those for verification, built in or listed.
+
+    Raises:
+        InvalidRequest: ``bad_checkpoints_file``.
+    """
+    listed = read_checkpoints(Path(checkpoints_file)).values() if checkpoints_file else ()
+    return {
+        one.name: one for one in (*BUILT_IN, *listed) if allow_verification or one.purpose is not Purpose.VERIFICATION
+    }
+
+
+def find_checkpoint(name: str, checkpoints_file: str, *, allow_verification: bool = False) -> Checkpoint:
+    """The checkpoint called ``name`` in the operator's file, or built in.
+
+    Args:
+        allow_verification: Whether one whose purpose is verification may be had.
 
     Raises:
         Unavailable: ``checkpoint_not_configured``.
         InvalidRequest: ``bad_checkpoints_file``.
     """
-    known = read_checkpoints(Path(checkpoints_file)) if checkpoints_file else {}
+    known = known_checkpoints(checkpoints_file, allow_verification=allow_verification)
     if name not in known:
         raise Unavailable(
             f"No checkpoint is called {name!r} here; known: {', '.join(sorted(known)) or 'none'}.",
@@ -227,7 +289,7 @@ def main(arguments: list[str]) -> int:
     file, *names = arguments
     known = read_checkpoints(Path(file))
     for name in names or sorted(known):
-        sys.stdout.write(f"{name}: {fetch(find_checkpoint(name, file))}\n")
+        sys.stdout.write(f"{name}: {fetch(find_checkpoint(name, file, allow_verification=True))}\n")
     return 0
 
 

@@ -40,8 +40,10 @@ def test_row_is_read_with_its_parts(tmp_path: Path) -> None:
         (ROW.format(source="hf:owner/name@main"), "HEX-REVISION"),
         (ROW.format(source="https://example.org/x.ckpt"), "HEX-REVISION"),
         (ROW.format(source=HUB) + "scael = 1\n", "scael"),
-        (ROW.format(source=HUB).replace("sdxl", "sd3"), "family"),
+        (ROW.format(source=HUB).replace("sdxl", "sd9"), "family"),
         (ROW.format(source=HUB) * 2, "stands twice"),
+        (ROW.format(source=HUB).replace("studio", "drawn-64"), "stands twice"),
+        (ROW.format(source=HUB) + "purpose = 'demo'\n", "purpose"),
         ("[[chekpoint]]\n", "chekpoint"),
         ("not toml", "line 1"),
     ],
@@ -60,6 +62,17 @@ def test_unknown_name_tells_the_known_ones(tmp_path: Path) -> None:
         find_checkpoint("studio", "")
 
 
+def test_verification_checkpoints_are_had_only_by_who_asks(tmp_path: Path) -> None:
+    with pytest.raises(Unavailable) as caught:
+        find_checkpoint("drawn-64", "")
+    assert caught.value.code == "checkpoint_not_configured"
+    assert "drawn-64" not in str(caught.value).split("known:")[1]
+    assert find_checkpoint("drawn-64", "", allow_verification=True).family is Family.DRAWN64
+    trial = str(written(tmp_path, ROW.format(source=HUB).replace("loras", 'purpose = "verification"\nloras')))
+    with pytest.raises(Unavailable):
+        find_checkpoint("studio", trial)
+
+
 def checkpoint(folder: Path, family: Family = Family.SDXL) -> Checkpoint:
     return Checkpoint(name="c", family=family, source=f"folder:{folder}", licence="x", commercial_use=True)
 
@@ -71,6 +84,8 @@ def checkpoint(folder: Path, family: Family = Family.SDXL) -> Checkpoint:
         ("StableDiffusionInpaintPipeline", Family.SD15),
         ("StableDiffusionXLPipeline", Family.SDXL),
         ("FluxPipeline", Family.FLUX),
+        ("StableDiffusion3Pipeline", Family.SD3),
+        ("Drawn64Pipeline", Family.DRAWN64),
         ("WanPipeline", None),
     ],
 )
