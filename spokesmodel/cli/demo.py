@@ -41,6 +41,7 @@ def demo(
         from importlib.metadata import version
 
         from spokesmodel.cli.film_files import refuse_inputs, save_outputs
+        from spokesmodel.cli.folders import require_folder
         from spokesmodel.cli.video import presenter_of
         from spokesmodel.demo_page import page, render_speed
 
@@ -48,7 +49,7 @@ def demo(
         targets = {role: out / name for role, name in _NAMES.items()}
         index = out / "index.html"
         refuse_inputs({**targets, "page": index}, {"presenter": presenter})
-        out.mkdir(parents=True, exist_ok=True)
+        require_folder(out)
         brief: dict[str, Any] = json.loads(_BRIEF.read_text(encoding="utf-8"))
         with backend(state_dir) as client:
             body = {

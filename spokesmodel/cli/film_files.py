@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from services.domain.errors import InvalidRequest
+from spokesmodel.cli.folders import made_folder
 
 if TYPE_CHECKING:
     from spokesmodel.client import Client
@@ -69,7 +70,11 @@ def refuse_foreign(targets: Mapping[str, Path], roles: Iterable[str]) -> None:
 
 
 def save_outputs(client: Client, job: dict[str, Any], targets: Mapping[str, Path]) -> dict[str, Path]:
-    """Download what the job made, and tell on standard error what was replaced; paths by role."""
+    """Download what the job made, and tell on standard error what was replaced; paths by role.
+
+    Raises:
+        InvalidRequest: ``out_not_writable``.
+    """
     files: dict[str, Path] = {}
     replaced: list[Path] = []
     for output in job["result"]["outputs"]:
@@ -78,6 +83,7 @@ def save_outputs(client: Client, job: dict[str, Any], targets: Mapping[str, Path
             continue  # a newer server's; it stays there
         if path.exists():
             replaced.append(path)
+        made_folder(path.parent)
         client.download(output["url"], path)
         files[output["name"]] = path
     if replaced:

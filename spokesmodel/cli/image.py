@@ -21,8 +21,8 @@ from spokesmodel.cli.choices import (
     check_background,
     model_of,
 )
-from spokesmodel.cli.output import AsJson, print_json, told_errors
-from spokesmodel.cli.picture_files import beside_picture, refuse_taken, save_pictures, tell, told
+from spokesmodel.cli.output import AsJson, told_errors
+from spokesmodel.cli.picture_files import beside_picture, refuse_taken, save_beside, tell
 
 if TYPE_CHECKING:
     from spokesmodel.client import Client
@@ -69,16 +69,8 @@ def image(
                 "seed": seed,
             }
             job = run_job(client, "/v1/images", body, as_json=as_json)
-            picture = targets["image"]
-            files = save_pictures(
-                client,
-                job,
-                lambda role, ending: targets.get(role) or picture.with_name(f"{picture.stem}-{role}{ending}"),
-            )
-        if as_json:
-            print_json(told(job, files))
-        else:
-            tell(job, files)
+            files = save_beside(client, job, targets, main="image")
+        tell(job, files, as_json=as_json)
 
 
 def step_of(text: str) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from services.domain.errors import InvalidRequest
 from spokesmodel.cli.film_files import refuse_inputs
+from spokesmodel.cli.folders import made_folder, require_folder
+from spokesmodel.cli.output import print_json
 
 if TYPE_CHECKING:
     from spokesmodel.client import Client
@@ -32,25 +34,10 @@ def beside_picture(out: Path, *, main: str, more: Iterable[str] = ()) -> dict[st
         raise InvalidRequest(
             f"--out is a .png file, which keeps every pixel; {out.name!r} is not.", code="out_not_png", param="out"
         )
-    made_folder(out.parent)
+    require_folder(out.parent)
     sides = {role: out.with_name(f"{out.stem}-{role}{ending}") for role, ending in _SIDE_ROLES.items()}
     others = {role: out.with_name(f"{out.stem}-{role}.png") for role in more}
     return {main: out, **sides, **others}
-
-
-def made_folder(folder: Path) -> Path:
-    """``folder``, made.
-
-    Raises:
-        InvalidRequest: ``out_not_writable``.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidRequest(
-            f"{folder} cannot be made: {error.strerror}.", code="out_not_writable", param="out"
-        ) from error
-    return folder
 
 
 def refuse_taken(targets: Mapping[str, Path], inputs: Mapping[str, str | Path | None], *, proof: Iterable[str]) -> None:
@@ -79,7 +66,10 @@ def save_pictures(client: Client, job: Mapping[str, Any], place: Callable[[str, 
     """Download what the job made, and tell on standard error what was replaced; paths by role.
 
     Args:
-        place: Where a file goes, by its role and its name's ending.
+        place: Where a file goes, by its role and its name's ending; its folder is made.
+
+    Raises:
+        InvalidRequest: ``out_not_writable``.
     """
     files: dict[str, Path] = {}
     replaced: list[str] = []
@@ -88,6 +78,7 @@ def save_pictures(client: Client, job: Mapping[str, Any], place: Callable[[str, 
         path = place(role, PurePosixPath(output["url"].partition("?")[0]).suffix)
         if path.exists():
             replaced.append(str(path))
+        made_folder(path.parent)
         client.download(output["url"], path)
         files[role] = path
     if replaced:
@@ -95,17 +86,23 @@ def save_pictures(client: Client, job: Mapping[str, Any], place: Callable[[str, 
     return files
 
 
-def told(job: Mapping[str, Any], files: Mapping[str, Path]) -> dict[str, Any]:
-    """What ``--json`` prints of a job that made pictures."""
-    paths = {role: str(path) for role, path in files.items()}
-    return {"job_id": job["id"], "files": paths, "facts": job["result"]["facts"]}
+def save_beside(client: Client, job: Mapping[str, Any], targets: Mapping[str, Path], *, main: str) -> dict[str, Path]:
+    """``save_pictures`` to ``targets``; what they do not name goes beside the ``main`` one, named for its role."""
+    picture = targets[main]
+    return save_pictures(
+        client, job, lambda role, ending: targets.get(role) or picture.with_name(f"{picture.stem}-{role}{ending}")
+    )
 
 
-def tell(job: Mapping[str, Any], files: Mapping[str, Path]) -> None:
-    """The files, one a line, and what is to be known about them."""
+def tell(job: Mapping[str, Any], files: Mapping[str, Path], *, as_json: bool) -> None:
+    """The files, one a line, and what is to be known about them; for programs one JSON document."""
     import typer
 
     facts = job["result"]["facts"]
+    if as_json:
+        paths = {role: str(path) for role, path in files.items()}
+        print_json({"job_id": job["id"], "files": paths, "facts": facts})
+        return
     for role, path in files.items():
         typer.echo(f"{path}: {role}")
     for warning in facts.get("warnings", ()):

@@ -23,8 +23,8 @@ from spokesmodel.cli.choices import (
     model_of,
     product_of,
 )
-from spokesmodel.cli.output import AsJson, print_json, told_errors
-from spokesmodel.cli.picture_files import beside_picture, refuse_taken, save_pictures, tell, told
+from spokesmodel.cli.output import AsJson, told_errors
+from spokesmodel.cli.picture_files import beside_picture, refuse_taken, save_beside, tell
 
 
 def tryon(
@@ -86,13 +86,5 @@ def tryon(
             )
             body["background"] = background_of(client, background)
             job = run_job(client, "/v1/garment-previews", body, as_json=as_json)
-            picture = targets["picture"]
-            files = save_pictures(
-                client,
-                job,
-                lambda role, ending: targets.get(role) or picture.with_name(f"{picture.stem}-{role}{ending}"),
-            )
-        if as_json:
-            print_json(told(job, files))
-        else:
-            tell(job, files)
+            files = save_beside(client, job, targets, main="picture")
+        tell(job, files, as_json=as_json)

@@ -14,6 +14,7 @@ from services.domain.errors import InvalidRequest
 from services.domain.video import Aspect, LabelCorner, SubtitleMode
 from spokesmodel.cli.backend import StateDir, backend, run_job
 from spokesmodel.cli.film_files import beside, refuse_foreign, refuse_inputs, save_outputs
+from spokesmodel.cli.folders import require_folder
 from spokesmodel.cli.output import AsJson, print_json, told_errors
 from spokesmodel.cli.texts import TEXT_HELP, existing_file, is_file, read_brief, read_text
 
@@ -193,8 +194,5 @@ def _writable(out: Path) -> dict[str, Path]:
         out = out / "video.mp4"
     if out.suffix.lower() != ".mp4":
         raise InvalidRequest(f"--out is an .mp4 file; {out.name!r} is not.", code="out_not_mp4", param="out")
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidRequest(f"{out.parent} cannot be made: {error.strerror}.", code="out_not_writable") from error
+    require_folder(out.parent)
     return beside(out)

@@ -26,8 +26,9 @@ from spokesmodel.cli.choices import (
     model_of,
     product_of,
 )
-from spokesmodel.cli.output import AsJson, print_json, told_errors
-from spokesmodel.cli.picture_files import made_folder, refuse_taken, save_pictures, tell, told
+from spokesmodel.cli.folders import require_folder
+from spokesmodel.cli.output import AsJson, told_errors
+from spokesmodel.cli.picture_files import refuse_taken, save_pictures, tell
 
 _FIXED: Final = {"front": ".png", "front_mask": ".png", "turntable": ".mp4", "sheet": ".jpg"}
 
@@ -73,7 +74,7 @@ def wig(
     """Put a wig on a head. Ctrl-C cancels it."""
     with told_errors(as_json):
         check_background(background)
-        made_folder(out)
+        require_folder(out)
         targets = {role: out / f"{role}{ending}" for role, ending in _FIXED.items()}
         inputs = {"portrait": portrait, "wig": wig, "background": background}
         refuse_taken({**targets, **_already(out)}, inputs, proof=("front", "front_mask", "sheet"))
@@ -95,10 +96,7 @@ def wig(
             body["background"] = background_of(client, background)
             job = run_job(client, "/v1/wig-previews", body, as_json=as_json)
             files = save_pictures(client, job, lambda role, ending: out / f"{role}{ending}")
-        if as_json:
-            print_json(told(job, files))
-        else:
-            tell(job, files)
+        tell(job, files, as_json=as_json)
 
 
 def views_of(values: Sequence[str] | None) -> list[float]:

@@ -27,8 +27,8 @@ from spokesmodel.cli.choices import (
     product_id_of,
 )
 from spokesmodel.cli.film_files import refuse_inputs
+from spokesmodel.cli.folders import made_folder, require_folder
 from spokesmodel.cli.output import AsJson, print_json, progress_bar, told_errors
-from spokesmodel.cli.picture_files import made_folder
 from spokesmodel.cli.texts import existing_file, is_file
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def wig_live(
         if not 64 <= size <= _MOST_PX:
             raise InvalidRequest(f"--size is 64 to {_MOST_PX}; {size} is not.", code="out_of_range", param="size")
         refuse_inputs({"video": out}, {"video": video, "wig": wig})
-        made_folder(out.parent)
+        require_folder(out.parent)
         with tempfile.TemporaryDirectory(prefix="spokesmodel-", ignore_cleanup_errors=True) as scratch:
             folder = Path(scratch)
             kept = state_dir or folder / "state"
@@ -154,6 +154,7 @@ def _moved(part: Path, out: Path) -> None:
 
     from spokesmodel.client import part_of
 
+    made_folder(out.parent)
     beside = part_of(out)
     try:
         shutil.copyfile(part, beside)

@@ -141,10 +141,10 @@ def test_image_on_the_command_line(state_dir: Path, system: LocalSystem, tmp_pat
 def test_wrong_usage_of_image_is_told(
     state_dir: Path, system: LocalSystem, tmp_path: Path, arguments: tuple[str, ...], status: int, code: str
 ) -> None:
-    out = tmp_path / "out.png"
+    out = tmp_path / "new" / "out.png"
     run = spokesmodel("image", *arguments, "--out", str(out), "--state-dir", str(state_dir), "--json")
     assert (run.returncode, error_of(run)["code"]) == (status, code), run.stderr
-    assert not out.exists()
+    assert not out.parent.exists()
 
 
 def test_pictures_of_a_table_are_worked_on_in_a_batch(

@@ -17,6 +17,7 @@ import typer
 
 from services.domain.errors import InvalidRequest, QuotaExceeded
 from spokesmodel.cli.film_files import beside
+from spokesmodel.cli.folders import made_folder
 from spokesmodel.cli.output import print_table
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def save_results(
     Raises:
         InvalidRequest: ``out_not_writable``.
     """
-    _make(out)
+    made_folder(out)
     rows = list(_results(client, batch["id"]))
     names = _names(rows)
     with_files = [row for row in rows if row["result"]]
@@ -161,15 +162,6 @@ def _names(rows: list[Values]) -> dict[int, str]:
         taken.add(name.casefold())
         names[row["row"]] = name
     return names
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidRequest(
-            f"{folder} cannot be made: {error.strerror}.", code="out_not_writable", param="out"
-        ) from error
 
 
 def faults_of(rows: list[Values], renamed: Mapping[str, str]) -> list[Values]:

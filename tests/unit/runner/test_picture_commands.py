@@ -13,8 +13,9 @@ from lambdas.api.schemas.models import SpecificationBody
 from services.domain.errors import InvalidRequest
 from services.domain.product import ProductKind
 from spokesmodel.cli.choices import background_of, face_of, model_of, pins_of, product_of, specification_of
+from spokesmodel.cli.folders import require_folder
 from spokesmodel.cli.image import step_of
-from spokesmodel.cli.picture_files import beside_picture, refuse_taken
+from spokesmodel.cli.picture_files import beside_picture, refuse_taken, save_beside
 from spokesmodel.cli.wig import views_of
 
 MODELS = [
@@ -193,6 +194,30 @@ def test_pictures_files_stand_beside_it(tmp_path: Path) -> None:
     with pytest.raises(InvalidRequest) as caught:
         beside_picture(tmp_path / "me.jpg", main="picture")
     assert code_of(caught) == ("out_not_png", "out")
+
+
+def test_folder_for_results_is_looked_at_before_the_work_and_made_with_the_first(tmp_path: Path) -> None:
+    class Downloads:
+        def download(self, url: str, path: Path) -> None:
+            path.write_text(url)
+
+    targets = beside_picture(tmp_path / "new" / "deep" / "me.png", main="picture")
+    assert list(tmp_path.iterdir()) == []
+    job = {"result": {"outputs": [{"name": name, "url": f"/x/{name}.png?y"} for name in ("picture", "depth")]}}
+    files = save_beside(Downloads(), job, targets, main="picture")  # type: ignore[arg-type]
+    assert {role: path.name for role, path in files.items()} == {"picture": "me.png", "depth": "me-depth.png"}
+    assert files["depth"].read_text() == "/x/depth.png?y"
+
+
+def test_place_where_no_folder_can_be_is_told_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    for folder in (tmp_path / "file", tmp_path / "file" / "deep", tmp_path / "loop" / "deep"):
+        with pytest.raises(InvalidRequest) as caught:
+            require_folder(folder)
+        assert code_of(caught) == ("out_not_writable", "out")
+    require_folder(tmp_path / "a" / "b")
+    assert not (tmp_path / "a").exists()
 
 
 def test_input_is_never_replaced_whatever_it_is_called(tmp_path: Path) -> None:
