@@ -369,7 +369,7 @@ class Bench:
         target.parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(result[top:bottom, left:right]).save(target, compress_level=2)
         torn = facts.get("old_clothes_covered", 1.0) < 0.97 or (
-            facts.get("anisotropy", 1.0) > (3.0 if facts.get("category") == "overall" else 1.9)
+            (facts.get("anisotropy") or 1.0) > (3.0 if facts.get("category") == "overall" else 1.9)
         )
         return {"changed_outside": outside, "torn": torn, "detail": "; ".join(facts.get("warnings", []))}
 

@@ -19,6 +19,7 @@ _FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "PPM", "JPEG200
 _PICTURES = ("a PNG picture", "a JPEG picture", "a GIF picture", "a WebP picture")
 # A frame of film holds 2 MP; 16 MP let a crop of an eighth still fill it. More only costs memory.
 MAX_WORKING_PIXELS = 16_000_000
+_ON_WHITE = "Its transparent parts were laid on white (#ffffff)."
 _DEEP_MODES = {"I;16", "I;16B", "I;16L", "I;16N", "I", "F"}
 
 
@@ -45,6 +46,16 @@ class PictureSource:
     def size(self) -> tuple[int, int]:
         """Width and height of ``rgb``."""
         return self.rgb.shape[1], self.rgb.shape[0]
+
+    @property
+    def flattened_notes(self) -> tuple[str, ...]:
+        """``notes`` for work that takes ``rgb`` alone: they tell on what a transparent picture was laid, too."""
+        return self.notes if self.alpha is None else (*self.notes, _ON_WHITE)
+
+
+def worked_at(size: tuple[int, int], original_size: tuple[int, int]) -> str:
+    """The note on a reduction; sizes are width and height."""
+    return f"Worked at {size[0]}x{size[1]} of {original_size[0]}x{original_size[1]} pixels."
 
 
 def read_picture(
@@ -86,13 +97,14 @@ def read_picture(
             raise unreadable(name, "its picture data is damaged or cut off") from error
         turned = image.getexif().get(0x0112, 1) in (5, 6, 7, 8)
         rgb, alpha = _srgb(image, max_working_pixels, notes)
-    if (rgb.shape[1], rgb.shape[0]) != (full_size[::-1] if turned else full_size):
-        notes.append(f"Worked at {rgb.shape[1]}x{rgb.shape[0]} of {full_size[0]}x{full_size[1]} pixels.")
+    size, original_size = (rgb.shape[1], rgb.shape[0]), full_size[::-1] if turned else full_size
+    if size != original_size:
+        notes.append(worked_at(size, original_size))
     return PictureSource(
         name=name,
         rgb=rgb,
         alpha=alpha,
-        original_size=full_size[::-1] if turned else full_size,
+        original_size=original_size,
         notes=tuple(notes),
     )
 

@@ -20,6 +20,7 @@ _LEAST_TURN: Final = 0.34  # shoulder joints over torso: below it the body is se
 _MOST_LEAN: Final = 0.75  # across over down: a body that lies or bends over
 _SHORT_THIGH: Final = 0.55  # of the span: a thigh that points at the camera, of somebody who sits
 _MOST_FOLDED: Final = 0.004  # of the trunk's pixels
+_RIM: Final = 0.05  # of a layer's width: at its silhouette cloth goes round the body
 _MOST_ANISOTROPY: Final = 1.9  # of the trunk, 95th percentile
 _MOST_ON_STRAPS: Final = 3.0  # of overalls: straps are let out and taken in
 _MOST_FOLDED_STRIP: Final = 0.2  # of a sleeve's or a leg's pixels: a bent elbow folds some
@@ -27,6 +28,12 @@ _MOST_TORN: Final = 0.12  # of a sleeve from seam to cuff: how much may have bee
 _LEAST_PIECE: Final = 0.93  # of a sleeve's pixels that must hang together
 _LEAST_COVERED: Final = 0.97
 _MOST_BARED: Final = 0.4
+_STANDING: Final = "Use a picture of somebody who stands facing the camera, arms beside the body."
+_SHOWN: Final = "Use a picture that shows at least head and shoulders; where it shows several people, choose by `face`."
+_LARGER: Final = "Use a larger picture, or one taken from nearer."
+_LEGS: Final = "Use a picture that shows the body down to below the knees."
+_OR_PINS: Final = f"See whether the points of the garment are right, or set pins; else: {_STANDING}"
+_CLOSER: Final = "Use a picture of somebody whose clothes lie closer to the body."
 _ON_LEGS: Final = (GarmentCategory.SKIRT, GarmentCategory.TROUSERS, GarmentCategory.OVERALL)
 
 
@@ -36,7 +43,8 @@ class WarpQuality:
 
     Attributes:
         folded: Share of the trunk's pixels at which the map turns over.
-        anisotropy: 95th percentile over the trunk of how much more a print is stretched one way than the other.
+        anisotropy: 95th percentile over the trunk of how much more a print is stretched one way than the other; None
+            for a garment without a trunk, as trousers are.
         strips_folded: The largest share of turned pixels of any sleeve or leg.
         torn: The largest share of any sleeve, from its seam to its cuff, that the product photo left open.
         sleeve_piece: The least share of any sleeve's pixels that hangs together as one piece.
@@ -46,7 +54,7 @@ class WarpQuality:
     """
 
     folded: float
-    anisotropy: float
+    anisotropy: float | None
     strips_folded: float
     covered: float
     bared: float
@@ -64,18 +72,20 @@ def require_pose(
         ContentRejected: ``pose_not_usable``; the message says what is in the way.
     """
     if pose is None:
-        raise _refused("no body was found below the face", param)
+        raise _refused("no body was found below the face", param, _SHOWN)
     height, width = shape[:2]
     left, right = pose.at(BodyPoint.LEFT_SHOULDER), pose.at(BodyPoint.RIGHT_SHOULDER)
     if pose.faces_away:
         raise _refused("the person is seen from the back", param)
     if not pose.sees(BodyPoint.LEFT_SHOULDER, BodyPoint.RIGHT_SHOULDER, at_least=_SEEN):
-        raise _refused("the shoulders are not both seen", param)
+        raise _refused("the shoulders are not both seen", param, _SHOWN)
     if max(left[1], right[1]) > 0.97 * height or min(right[0], left[0]) < -0.15 * width or left[0] > 1.15 * width:
-        raise _refused("the shoulders are outside the picture", param)
+        raise _refused("the shoulders are outside the picture", param, _SHOWN)
     span = pose.shoulder_width
     if span < _LEAST_SPAN_PX:
-        raise _refused(f"the shoulders are only {span:.0f} pixels apart, at least {_LEAST_SPAN_PX} are needed", param)
+        raise _refused(
+            f"the shoulders are only {span:.0f} pixels apart, at least {_LEAST_SPAN_PX} are needed", param, _LARGER
+        )
     across = (left - right) / span
     if abs(across[1]) > 0.5:
         raise _refused("the person lies or leans far to one side", param)
@@ -101,12 +111,12 @@ def _require_upright(torso: Mask, span: float, param: str) -> None:
 def _require_legs(pose: BodyPose, category: GarmentCategory, hips_seen: bool, height: int, param: str) -> None:
     span = pose.shoulder_width
     if not hips_seen:
-        raise _refused("the hips are not in the picture, and this garment hangs from them", param)
+        raise _refused("the hips are not in the picture, and this garment hangs from them", param, _LEGS)
     for side in Side:
         hip, knee = pose.at(BodyPoint[f"{side.name}_HIP"]), pose.at(BodyPoint[f"{side.name}_KNEE"])
         least = knee[1] if category is not GarmentCategory.SKIRT else hip[1] + 0.6 * span
         if least > height:
-            raise _refused("the picture ends above the knees", param)
+            raise _refused("the picture ends above the knees", param, _LEGS)
         if knee[1] < height and (knee[1] - hip[1]) < _SHORT_THIGH * span:
             raise _refused("the person sits or kneels", param)
 
@@ -126,7 +136,7 @@ def _arms_crossed(pose: BodyPose, middle: Mask, across: Mask, span: float) -> bo
 def quality_of(dressed: Dressed) -> WarpQuality:
     """What the maps did to the garment, and what is left of the old clothes."""
     trunk = next((layer for layer in dressed.layers if layer.name == "trunk"), None)
-    folded, anisotropy = _stretch(trunk) if trunk is not None else (0.0, 1.0)
+    folded, anisotropy = _stretch(trunk) if trunk is not None else (0.0, None)
     strips = [_stretch(layer)[0] for layer in dressed.layers if layer.name != "trunk"]
     sleeves = [layer for layer in dressed.layers if layer.name.startswith("sleeve")]
     old = dressed.removal.old > 0.6
@@ -157,7 +167,9 @@ def _largest_piece(layer: Layer) -> float:
 
 
 def _stretch(layer: Layer) -> tuple[float, float]:
-    """Share of turned-over pixels, and the 95th percentile of the ratio of the map's singular values."""
+    """Share of turned-over pixels, and away from the silhouette the 95th percentile of the map's two stretches' ratio."""
+    import cv2
+
     step = 4
     x, y, alpha = layer.map.x[::step, ::step], layer.map.y[::step, ::step], layer.alpha[::step, ::step]
     if min(x.shape) < 3:
@@ -165,7 +177,13 @@ def _stretch(layer: Layer) -> tuple[float, float]:
     a, b = np.diff(x, axis=1)[:-1] / step, np.diff(x, axis=0)[:, :-1] / step
     c, d = np.diff(y, axis=1)[:-1] / step, np.diff(y, axis=0)[:, :-1] / step
     # Where a strip ends, the map jumps to far outside.
-    inside = (alpha[:-1, :-1] > 0.5) & (np.maximum.reduce([abs(a), abs(b), abs(c), abs(d)]) < 50)
+    smooth = np.maximum.reduce([abs(a), abs(b), abs(c), abs(d)]) < 50
+    if layer.hidden is not None:
+        rows, columns = (np.arange(0, count, step) for count in layer.hidden.shape)
+        folds = np.logical_or.reduceat(np.logical_or.reduceat(layer.hidden, rows, 0), columns, 1)
+        smooth &= ~folds[:-1, :-1]
+    solid = alpha[:-1, :-1] > 0.5
+    inside = solid & smooth
     if inside.sum() < 20:
         return 0.0, 1.0
     determinant = a * d - b * c
@@ -174,7 +192,10 @@ def _stretch(layer: Layer) -> tuple[float, float]:
     frobenius = a**2 + b**2 + c**2 + d**2
     root = np.sqrt(np.maximum(frobenius**2 - 4 * determinant**2, 0))
     ratio = np.sqrt((frobenius + root) / np.maximum(frobenius - root, 1e-9))
-    return float((sign * turned <= 0).mean()), float(np.percentile(ratio[inside], 95))
+    rim = max(1, round(_RIM * solid.shape[1]))
+    within = inside & (cv2.erode(solid.astype(np.uint8), np.ones((2 * rim + 1, 2 * rim + 1), np.uint8)) > 0)
+    measured = ratio[within] if within.sum() >= 20 else ratio[inside]
+    return float((sign * turned <= 0).mean()), float(np.percentile(measured, 95))
 
 
 def require_quality(quality: WarpQuality, category: GarmentCategory, *, param: str = "model") -> None:
@@ -184,22 +205,23 @@ def require_quality(quality: WarpQuality, category: GarmentCategory, *, param: s
         ContentRejected: ``pose_not_usable``.
     """
     if quality.folded > _MOST_FOLDED:
-        raise _refused("the garment would fold over itself on this body", param)
-    if quality.anisotropy > (_MOST_ON_STRAPS if category is GarmentCategory.OVERALL else _MOST_ANISOTROPY):
-        raise _refused("the garment would have to be stretched too far", param)
+        raise _refused("the garment would fold over itself on this body", param, _OR_PINS)
+    most = _MOST_ON_STRAPS if category is GarmentCategory.OVERALL else _MOST_ANISOTROPY
+    if quality.anisotropy is not None and quality.anisotropy > most:
+        raise _refused("the garment would have to be stretched too far", param, _OR_PINS)
     if quality.strips_folded > _MOST_FOLDED_STRIP:
-        raise _refused("a sleeve or a leg would fold over itself", param)
+        raise _refused("a sleeve or a leg would fold over itself", param, _OR_PINS)
     if quality.torn > _MOST_TORN or quality.sleeve_piece < _LEAST_PIECE:
-        raise _refused("a sleeve would be torn", param)
+        raise _refused("a sleeve would be torn", param, _OR_PINS)
     if quality.covered < _LEAST_COVERED:
-        raise _refused("too much of the old clothes would stay", param)
+        raise _refused("too much of the old clothes would stay", param, _CLOSER)
     if quality.bared > _MOST_BARED:
-        raise _refused("what is worn stands out too far from the body", param)
+        raise _refused("what is worn stands out too far from the body", param, _CLOSER)
 
 
-def _refused(reason: str, param: str) -> ContentRejected:
+def _refused(reason: str, param: str, way_out: str = _STANDING) -> ContentRejected:
     return ContentRejected(
-        f"The garment cannot be fitted: {reason}. Use a picture of somebody who stands facing the camera.",
+        f"The garment cannot be fitted: {reason}. {way_out}",
         code="pose_not_usable",
         param=param,
     )

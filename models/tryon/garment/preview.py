@@ -26,7 +26,7 @@ from models.tryon.garment.wearer import Wearer, wearer_of
 from models.tryon.previews import Previews
 from models.tryon.refining import Refiner, seams_of
 from models.video.label import KeepClear, VisibleLabel, face_mask
-from models.video.picture import PictureSource, read_picture
+from models.video.picture import PictureSource, read_picture, worked_at
 from services.domain.errors import ContentRejected
 from services.domain.picture_storyboards import GarmentStoryboard
 from services.domain.product import ProductView
@@ -36,7 +36,6 @@ _SEAM: Final = 0.015  # of the shoulder span: half the width of a seam
 _SHEET_HEIGHT_PX: Final = 900
 _SHEET_GAP_PX: Final = 16
 _JPEG: Final = {"quality": 90, "subsampling": 0}
-_SCALED: Final = "Worked at {width}x{height} pixels."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,9 +252,10 @@ def _facts(
     wearer: Wearer, source: PictureSource, asset: GarmentAsset, quality: WarpQuality, label: VisibleLabel | None
 ) -> dict[str, Any]:
     height, width = wearer.rgb.shape[:2]
-    warnings = list(source.notes)
+    warnings = list(source.flattened_notes)
     if (width, height) != source.size:
-        warnings.append(_SCALED.format(width=width, height=height))
+        warnings = [note for note in warnings if note != worked_at(source.size, source.original_size)]
+        warnings.append(worked_at((width, height), source.original_size))
     warnings += [reason.detail for reason in asset.quality]
     return {
         "width_px": width,
@@ -263,7 +263,7 @@ def _facts(
         "category": asset.category.value,
         "sleeved": asset.sleeved,
         "hips_in_picture": wearer.figure.hips_seen,
-        "anisotropy": round(quality.anisotropy, 3),
+        "anisotropy": None if quality.anisotropy is None else round(quality.anisotropy, 3),
         "old_clothes_covered": round(quality.covered, 3),
         "shoulders_scaled": round(quality.shoulders_scaled, 3),
         "visible_label": label is not None,

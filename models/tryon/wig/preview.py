@@ -359,7 +359,7 @@ class _Gallery:
 
 def _facts(storyboard: WigStoryboard, fitting: Fitting, asset: WigAsset, gallery: _Gallery) -> Mapping[str, Any]:
     width, height = fitting.source.size
-    warnings = [*fitting.source.notes, *(reason.detail for reason in asset.quality)]
+    warnings = [*fitting.source.flattened_notes, *(reason.detail for reason in asset.quality)]
     if max((abs(yaw) for yaw in storyboard.yaw_deg), default=0) > CONVINCING_YAW_DEG:
         warnings.append(_FAR_TURN)
     return {
