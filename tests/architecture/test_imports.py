@@ -11,6 +11,8 @@ from tests.architecture.repository import ROOT, python_files
 
 # What the services may use besides the standard library; SDKs of vendors belong into adapters.
 SERVICE_LIBRARIES = {"pydantic", "ulid", "typing_extensions", "standardwebhooks", "services"}
+# Folders of networks and of what trains them: nothing light imports them, and they may import torch at once.
+NETWORKS = ("models/diffusion/drawn64", "training")
 HEAVY = {"torch", "diffusers", "transformers", "accelerate", "peft", "boto3", "botocore"}
 
 
@@ -23,6 +25,11 @@ def imported(path, *, only_on_import=False):
             yield from (alias.name.split(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             yield node.module.split(".")[0]
+
+
+def is_network(path):
+    name = path.relative_to(ROOT).as_posix()
+    return name.startswith(tuple(f"{folder}/" for folder in NETWORKS)) and not name.startswith("training/launch/")
 
 
 def test_import_contracts_hold(monkeypatch):
@@ -57,9 +64,28 @@ def test_heavy_packages_are_imported_where_they_are_used():
     found = {
         f"{path.relative_to(ROOT)}: {name}"
         for path in python_files()
+        if not is_network(path)
         for name in imported(path, only_on_import=True)
         if name in HEAVY
     }
+    assert found == set()
+
+
+def test_networks_are_imported_where_they_are_used():
+    """A module that imports one when it is imported would bring torch along."""
+    networks = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for path in python_files()
+        if is_network(path) and set(imported(path, only_on_import=True)) & HEAVY
+    }
+    found = {
+        f"{path.relative_to(ROOT)}: {node.module}"
+        for path in python_files()
+        if not is_network(path)
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ImportFrom) and node.module in networks
+    }
+    assert networks
     assert found == set()
 
 
