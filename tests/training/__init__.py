@@ -1,0 +1,1 @@
+"""Tests of training: small real components, expected values from outside the code."""
