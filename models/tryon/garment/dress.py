@@ -14,6 +14,7 @@ from models.tryon.garment.canvas import Canvas
 from models.tryon.garment.figure import Side, usable_arm
 from models.tryon.garment.fit import Trunk, fit_trunk
 from models.tryon.garment.legs import fit_leg, fit_overall, fit_skirt, fit_waist
+from models.tryon.garment.pleats import Pleated, pleated
 from models.tryon.garment.sleeves import Strip, closed, fit_sleeve
 from models.tryon.garment.uncover import Removal, uncover
 from models.tryon.garment.warp import Box, Colours, Mask, Points, WarpMap, strip_map
@@ -51,6 +52,7 @@ class Layer:
         alpha: Its front.
         inner: Its inside back, seen through the neck opening.
         gaps: Share of a sleeve that had to be closed.
+        hidden: Where the map jumps, as cloth lies hidden behind a fold's edge.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Layer:
     inner: Mask
     map: WarpMap
     gaps: float = 0.0
+    hidden: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,25 +97,46 @@ def fit(asset: Asset, wearer: Wearer) -> Fitted:
     return Fitted(trunk=trunk, sleeves=sleeves, scale=trunk.scale)
 
 
-def draw(asset: Asset, fitted: Fitted, shape: tuple[int, int]) -> list[Layer]:
-    """The pieces seen through their maps, back to front."""
+def draw(asset: Asset, fitted: Fitted, shape: tuple[int, int], *, span: float = 0.0, pale: float = 0.0) -> list[Layer]:
+    """The pieces seen through their maps, back to front.
+
+    Args:
+        asset: The garment.
+        fitted: Where its pieces are.
+        shape: Of the picture.
+        span: Between the wearer's shoulders, pixels.
+        pale: How white the cloth is, 0 to 1: more is made of its own folds.
+    """
     import cv2
 
     rgba = asset.picture_rgba
     inner = np.asarray(asset.inner, np.uint8)
     layers: list[Layer] = []
 
-    def add(name: str, mapped: WarpMap, keep: NDArray[np.uint8] | None, fade: Mask | None = None) -> None:
+    def add(
+        name: str,
+        mapped: WarpMap,
+        keep: NDArray[np.uint8] | None,
+        fade: Mask | None = None,
+        *,
+        folds: Pleated | None = None,
+    ) -> None:
         if mapped.box.is_empty:
             return
         colours = mapped.draw(rgba[..., :3], fitted.scale).astype(np.float32)
         alpha_source = rgba[..., 3] if keep is None else cv2.multiply(rgba[..., 3], keep, scale=1 / 255)
         alpha = mapped.draw(alpha_source, fitted.scale).astype(np.float32) / 255
         back = mapped.draw(inner, fitted.scale).astype(np.float32) / 255 if name == "trunk" else np.zeros_like(alpha)
+        if fitted.scale > 1:  # an edge is as sharp as the picture, not as a small photo that is enlarged
+            alpha, back = ((soft - 0.5) * np.float32(fitted.scale) + 0.5 for soft in (alpha, back))
         alpha, back, gaps = np.clip(alpha, 0, 1), np.clip(back, 0, 1), 0.0
+        if pale > 0:
+            colours *= shading.own_folds(colours, alpha, span, pale)[..., None]
         if fade is not None:
             colours, alpha, gaps = closed(colours, alpha, fade)
             alpha = alpha * np.clip(fade, 0, 1)
+        if folds is not None:
+            colours *= folds.light[..., None]
         layers.append(
             Layer(
                 name=name,
@@ -122,6 +146,7 @@ def draw(asset: Asset, fitted: Fitted, shape: tuple[int, int]) -> list[Layer]:
                 inner=np.minimum(back, alpha),  # a soft edge of the inside is no front
                 map=mapped,
                 gaps=gaps,
+                hidden=folds.hidden if folds is not None else None,
             )
         )
 
@@ -133,7 +158,11 @@ def draw(asset: Asset, fitted: Fitted, shape: tuple[int, int]) -> list[Layer]:
             keep = np.zeros(rgba.shape[:2], np.uint8)
             cv2.fillPoly(keep, [np.rint(fitted.trunk.polygon).astype(np.int32)], 255)
             keep = cv2.GaussianBlur(cv2.dilate(keep, np.ones((5, 5), np.uint8)), (0, 0), 1.5)
-        add("trunk", fitted.trunk.map(shape), keep)
+        mapped, folds = fitted.trunk.map(shape), None
+        if fitted.trunk.gather is not None:
+            folds = pleated(mapped, fitted.trunk.gather)
+            mapped = folds.map
+        add("trunk", mapped, keep, folds=folds)
     for strip in fitted.sleeves:
         # 0 where the sleeve's layer starts inside the trunk, 1 from the seam on, 2 beyond the cuff.
         fade = np.clip(np.arange(len(strip.product), dtype=np.float32) / strip.overlap_rows, 0, 1)
@@ -163,14 +192,17 @@ def dress(wearer: Wearer, asset: Asset, *, seed: int = 0) -> Dressed:
     """The person with the garment on; the same ``seed`` gives the same grain of new skin."""
     canvas = Canvas(wearer.rgb)
     fitted = fit(asset, wearer)
-    layers = draw(asset, fitted, canvas.shape)
+    span = wearer.figure.span
+    pale = shading.paleness(asset.picture_rgba[..., :3], asset.picture_rgba[..., 3])
+    layers = draw(asset, fitted, canvas.shape, span=span, pale=pale)
     covered = np.zeros(canvas.shape, np.float32)
     for layer in layers:
         part = covered[layer.box.slices]
         np.maximum(part, layer.alpha, out=part)
     head = head_mask(wearer)
-    span = wearer.figure.span
     folds = shading.folds_of(canvas.colours, wearer.clothes, span)
+    # White cloth shows every smear, and what hangs from the waist the fly and pockets of old trousers.
+    folds = 1 + (folds - 1) * np.float32((1 - 0.8 * pale) * (0.45 if asset.category in _FROM_WAIST else 1.0))
     gain = shading.light_of(canvas.colours, wearer.skin)
     generator = np.random.default_rng(seed)
     ends = {strip.side: strip.end_share for strip in fitted.sleeves}
@@ -254,7 +286,9 @@ class _Stage:
             self.canvas.shade(1 - (1 - shadow) * self.garment)
         if side in self.removal.arms:
             # Up to the armpit the trunk lies over the arm; a sleeve hides it to the cuff.
-            shown = self.removal.arms[side] * (beyond if self.asset.sleeved else 1 - self.garment * (1 - beyond))
+            made = self.removal.arms[side]
+            made = made + self.garment * (np.clip(5 * made, 0, 1) - made)  # soft on the shoulder, not on cloth
+            shown = made * (beyond if self.asset.sleeved else 1 - self.garment * (1 - beyond))
             box, colours = self.removal.arm_colours[side]
             self.canvas.lay(colours, shown[box.slices], box)
             np.multiply(self.garment, 1 - shown, out=self.garment)
@@ -310,12 +344,18 @@ class _Stage:
         axis = axis / max(float(np.linalg.norm(axis)), 1e-6)
         y, x = np.ogrid[0:height, 0:width]
         past = (x - line[index, 0]) * axis[0] + (y - line[index, 1]) * axis[1]
-        beyond = np.clip(past / (0.06 * span), 0, 1)
-        if sleeve is None and fitted.trunk is not None and side in fitted.trunk.seams:
-            # Outwards of the strap a bare arm hides the corner of the armhole.
-            sign = 1.0 if side is Side.LEFT else -1.0
-            strap = sign * float(figure.locate(fitted.trunk.seams[side][:1])[0, 0])
-            aside = (x - figure.origin[0]) * figure.across[0] + (y - figure.origin[1]) * figure.across[1]
-            below = np.clip(((y - line[0, 1]) * figure.down[1]) / (0.1 * span), 0, 1)
-            beyond = np.maximum(beyond, np.clip((sign * aside - strap) / (0.04 * span) + 0.5, 0, 1) * below)
+        if sleeve is not None or fitted.trunk is None or side not in fitted.trunk.seams:
+            return np.asarray(np.clip(past / (0.06 * span), 0, 1), np.float32)
+        # Outwards of the strap, and at the armpit of its own edge, a bare arm hides the corner of the armhole.
+        sign = 1.0 if side is Side.LEFT else -1.0
+        (strap, top), (_, low) = (figure.locate(fitted.trunk.seams[side]) * (sign, 1.0)).tolist()
+        edge = sign * float(figure.locate(line[index : index + 1])[0, 0])
+        edge -= 0.95 * float(arm.radius_at(np.array([share], np.float32))[0])
+        aside = sign * ((x - figure.origin[0]) * figure.across[0] + (y - figure.origin[1]) * figure.across[1])
+        down = (x - figure.origin[0]) * figure.down[0] + (y - figure.origin[1]) * figure.down[1]
+        way = np.clip((down - top) / max(low - top, 1.0), 0, 1)
+        armhole = strap + (min(edge, strap) - strap) * way
+        crisp = max(1.5, 0.012 * span)
+        beyond = np.maximum(past / crisp, ((aside - armhole) / crisp + 0.5) * np.clip(way / 0.1, 0, 1))
+        beyond = np.clip(beyond, 0, 1)
         return np.asarray(beyond, np.float32)

@@ -14,13 +14,13 @@ _TOLERANCE: Final = 1e-4
 
 
 def soft_edges(
-    rgb: NDArray[np.uint8], mask: NDArray[np.float32], *, faint: bool
+    rgb: NDArray[np.uint8], mask: NDArray[np.float32], *, is_drawn: bool
 ) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
     """Straight colour uint8 (h, w, 3) without the old background, and coverage float32 (h, w) from 0 to 1.
 
     Closed-form matting (Levin, Lischinski and Weiss, CVPR 2006) over a narrow band about the mask's edge alone, then
-    multi-level foreground estimation (Germer et al., 2020), both by pymatting. A ``faint`` garment has the colour of
-    its background: there the smoothed mask is the better answer.
+    multi-level foreground estimation (Germer et al., 2020), both by pymatting. A mask whose outline ``is_drawn`` is the
+    coverage already: matting would take the ground's pattern for fringes.
     """
     import cv2
 
@@ -29,9 +29,10 @@ def soft_edges(
     hard = (mask > 0.5).astype(np.uint8)
     inside = cv2.erode(hard, disc) > 0
     outside = cv2.dilate(hard, disc) == 0
-    smooth = np.asarray(cv2.GaussianBlur(mask, (0, 0), max(0.7, reach / 5)), np.float32)
     image = np.divide(rgb, 255, dtype=np.float64)
-    alpha = smooth if faint else _matted(image, inside, outside)
+    if is_drawn:
+        return _foreground(image, mask, rgb), mask
+    alpha = _matted(image, inside, outside)
     low, high = _SURE
     alpha = np.asarray(np.clip((alpha - low) / (high - low), 0, 1), np.float32)
     alpha[inside], alpha[outside] = 1, 0

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.tryon.garment.figure import Figure, Side
+from models.tryon.garment.pleats import Gather
 from models.tryon.garment.seams import Garment, TopEdges, top_edges
 from models.tryon.garment.warp import Box, Points, WarpMap, box_of, resampled, spline_map
 from services.domain.product import GarmentCategory
@@ -31,7 +32,10 @@ _SMALLER: Final = 0.85
 _ANGLES: Final = (1.3, 1.1, 0.9, 0.7, 0.5, 0.05)
 _NARROWED: Final = tuple(float(np.sin(angle) / angle) for angle in _ANGLES)
 _ROUND: Final = 0.45
-_FLARE: Final = 0.62
+_FLARE: Final = 0.55
+_HEM: Final = 1.45  # of the hips: a worn hem, whatever it measures spread out on a floor
+_LEVEL: Final = 0.4  # of a hem's bow: so much is gone when it hangs
+_GATHERED: Final = 0.45  # of the flat width: the least that folds leave
 _STRIDE: Final = 1.2  # most that legs apart widen a skirt
 _NUM_SIDE_POINTS: Final = 6
 
@@ -46,6 +50,7 @@ class Trunk:
         seams: For each side, shoulder and armpit in the picture, (2, 2); what sleeves are sewn to.
         hem: The lower edge in the picture, from right to left, (n, 2).
         polygon: The trunk in the product photo, without sleeves.
+        gather: Where it is much narrower than it lies in its photo, and hangs in folds; None where it is not.
         shoulders_scaled: Width of its shoulders in the picture over what its own proportions would make it: above 1
             where the garment is narrower than the body and is drawn to it.
     """
@@ -57,6 +62,7 @@ class Trunk:
     hem: Points
     polygon: Points
     edges: TopEdges | None = None
+    gather: Gather | None = None
     shoulders_scaled: float = 1.0
 
     def map(self, shape: tuple[int, ...]) -> WarpMap:
@@ -84,7 +90,8 @@ def worn_half_width(own: float, body: float, *, is_sure: bool, scale_across: flo
 
 def hanging_half_width(flat: float, hips: float) -> float:
     """Half the width of a skirt below the hips, where legs do not shape it: its flare falls into folds."""
-    return float(np.clip(hips + _FLARE * (flat - hips), 0.74 * flat, 1.15 * flat))
+    hanging = min(hips + _FLARE * (flat - hips), _HEM * hips)
+    return float(np.clip(hanging, _GATHERED * flat, 1.15 * flat))
 
 
 def fit_trunk(garment: Garment, figure: Figure, *, bottom: str = "hem") -> Trunk:
@@ -106,6 +113,7 @@ def fit_trunk(garment: Garment, figure: Figure, *, bottom: str = "hem") -> Trunk
     }
     lift = float(np.mean([figure.shoulder_top(seam_aside[side]) for side in Side]))
     join = _Joined(edges, figure, scale, lift, flares=garment.category is GarmentCategory.DRESS)
+    join.hangs_from(armpits, bottom)
     seams: dict[Side, Points] = {}
     collar_row = 0.0
     for side, sign in _SIGNS.items():
@@ -124,6 +132,7 @@ def fit_trunk(garment: Garment, figure: Figure, *, bottom: str = "hem") -> Trunk
         for point, (own, below) in zip(edge, frame.locate(edge), strict=True):
             row = float(below) * scale - lift
             worn = join.worn(sign * float(own), row, side)
+            row = join.levelled(row, 0.0)
             join.add(point, sign * worn, row)
             join.add_within(float(own), float(below), sign * worn, row)
     collar = (float(at["collar_left"][1]) + float(at["collar_right"][1])) / 2
@@ -138,6 +147,7 @@ def fit_trunk(garment: Garment, figure: Figure, *, bottom: str = "hem") -> Trunk
         hem=figure.place(hem),
         polygon=edges.polygon,
         edges=edges,
+        gather=join.gather(),
         shoulders_scaled=sum(seam_aside.values()) / max(_own_shoulders(at) * scale * narrow, 1.0),
     )
 
@@ -158,6 +168,56 @@ class _Joined:
         self._edges, self._figure, self._scale, self._lift = edges, figure, scale, lift
         self.product: list[Points] = []
         self.torso: list[tuple[float, float]] = []
+        self._bow = 0.0
+        self._cone: tuple[tuple[float, float], tuple[float, float]] | None = None
+        self._rows: dict[Side, list[tuple[float, float, float]]] = {side: [] for side in Side}
+
+    def hangs_from(self, armpits: Mapping[Side, Points], bottom: str) -> None:
+        """A dress is no wider than a cone from the chest to its hem: what is cut wider hangs in folds."""
+        if not self._flares:
+            return
+        figure, narrow = self._figure, self._figure.shown_span / self._figure.span
+        depth = float(np.mean([point[1] for point in armpits.values()])) * self._scale - self._lift
+        chest = float(np.mean([self.worn(abs(float(armpits[side][0])), depth, side) for side in Side]))
+        ends = self._edges.frame.locate(np.stack([self._edges.marks[f"{bottom}_{side}"] for side in Side]))
+        low = float(ends[:, 1].mean()) * self._scale - self._lift
+        hips_row = figure.torso_length + 0.1 * figure.span
+        hips = float(np.mean([figure.reach(hips_row, side) for side in Side]))
+        hem = hanging_half_width(float(np.abs(ends[:, 0]).mean()) * self._scale * narrow, hips)
+        self._cone = ((depth, chest), (low, max(hem, chest)))
+        if "hem_middle" in self._edges.marks:
+            lowest = float(self._edges.frame.locate(self._edges.marks["hem_middle"][None])[0, 1])
+            bow = lowest * self._scale - self._lift - low
+            self._bow = _LEVEL * float(np.clip(bow, 0.0, 0.3 * (low - depth)))
+
+    def levelled(self, row: float, middle: float) -> float:
+        """A wide skirt lies in a bow on the floor, and hangs with a level hem; ``middle`` is 1 half-way of the hem."""
+        if self._cone is None or row <= self._cone[0][0]:
+            return row
+        (top, _), (low, _) = self._cone
+        share = min((row - top) / max(low - top, 1.0), 1.0)
+        return row + self._bow * share**2 * (1 - middle)
+
+    def _within_cone(self, half: float, row: float, body: float) -> float:
+        if self._cone is None:
+            return half
+        (top, chest), (low, hem) = self._cone
+        if row <= top:
+            return half
+        share = min((row - top) / max(low - top, 1.0), 1.0)
+        return min(half, max(chest + (hem - chest) * share, body))
+
+    def gather(self) -> Gather | None:
+        """How far each row was narrowed."""
+        if not self._flares or not all(self._rows.values()):
+            return None
+        rows = {side: np.array(sorted(values), np.float32) for side, values in self._rows.items()}
+        return Gather(
+            frame=self._edges.frame,
+            below={side: values[:, 0] for side, values in rows.items()},
+            flat={side: values[:, 1] for side, values in rows.items()},
+            narrowed={side: values[:, 2] for side, values in rows.items()},
+        )
 
     def add(self, point: Points, aside: float, below: float) -> None:
         self.product.append(point)
@@ -171,6 +231,8 @@ class _Joined:
             aside, row: The edge in the torso's.
         """
         narrowed = abs(aside) / max(abs(own) * self._scale, 1e-6)
+        share_shown = self._figure.shown_span / self._figure.span
+        self._rows[Side.LEFT if aside > 0 else Side.RIGHT].append((below, abs(own), narrowed / share_shown))
         angle = float(np.interp(narrowed, _NARROWED, _ANGLES))
         round_share = float(np.sin(angle / 2) / np.sin(angle))
         share = 0.5 + _ROUND * (round_share - 0.5)  # all of it would stretch a print near the sides too far
@@ -186,9 +248,10 @@ class _Joined:
         flat = own * self._scale * figure.shown_span / figure.span
         hips = figure.torso_length + 0.1 * figure.span
         if row > hips and self._flares:
-            hanging = hanging_half_width(flat, float(figure.reach(hips, side)))
+            hanging = self._within_cone(flat, row, 0.0)
             return max(hanging, min(body, _STRIDE * flat))  # legs apart draw it wide
-        return worn_half_width(flat * _DRAPE, body, is_sure=is_sure, scale_across=1.0)
+        half = worn_half_width(flat * _DRAPE, body, is_sure=is_sure, scale_across=1.0)
+        return self._within_cone(half, row, body if is_sure else 0.0)
 
     def hem(self, bottom: str) -> NDArray[Any]:
         """Adds the lower edge; from right to left with both ends, as torso coordinates."""
@@ -200,7 +263,8 @@ class _Joined:
             side = Side.LEFT if aside > 0 else Side.RIGHT
             row = float(below) * self._scale - self._lift
             end = self.worn(half[side], row, side)
-            rows.append((float(aside) / max(half[side], 1e-6) * end, row))
+            share = float(aside) / max(half[side], 1e-6)
+            rows.append((share * end, self.levelled(row, 1 - abs(share))))
             if 0 < index < len(edge) - 1:
                 self.add(point, *rows[-1])
         return np.array(rows, np.float32)

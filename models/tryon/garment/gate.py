@@ -20,6 +20,7 @@ _LEAST_TURN: Final = 0.34  # shoulder joints over torso: below it the body is se
 _MOST_LEAN: Final = 0.75  # across over down: a body that lies or bends over
 _SHORT_THIGH: Final = 0.55  # of the span: a thigh that points at the camera, of somebody who sits
 _MOST_FOLDED: Final = 0.004  # of the trunk's pixels
+_RIM: Final = 0.05  # of a layer's width: at its silhouette cloth goes round the body
 _MOST_ANISOTROPY: Final = 1.9  # of the trunk, 95th percentile
 _MOST_ON_STRAPS: Final = 3.0  # of overalls: straps are let out and taken in
 _MOST_FOLDED_STRIP: Final = 0.2  # of a sleeve's or a leg's pixels: a bent elbow folds some
@@ -166,7 +167,9 @@ def _largest_piece(layer: Layer) -> float:
 
 
 def _stretch(layer: Layer) -> tuple[float, float]:
-    """Share of turned-over pixels, and the 95th percentile of the ratio of the map's singular values."""
+    """Share of turned-over pixels, and the ratio of the map's stretches, its 95th percentile off the silhouette."""
+    import cv2
+
     step = 4
     x, y, alpha = layer.map.x[::step, ::step], layer.map.y[::step, ::step], layer.alpha[::step, ::step]
     if min(x.shape) < 3:
@@ -174,7 +177,13 @@ def _stretch(layer: Layer) -> tuple[float, float]:
     a, b = np.diff(x, axis=1)[:-1] / step, np.diff(x, axis=0)[:, :-1] / step
     c, d = np.diff(y, axis=1)[:-1] / step, np.diff(y, axis=0)[:, :-1] / step
     # Where a strip ends, the map jumps to far outside.
-    inside = (alpha[:-1, :-1] > 0.5) & (np.maximum.reduce([abs(a), abs(b), abs(c), abs(d)]) < 50)
+    smooth = np.maximum.reduce([abs(a), abs(b), abs(c), abs(d)]) < 50
+    if layer.hidden is not None:
+        rows, columns = (np.arange(0, count, step) for count in layer.hidden.shape)
+        folds = np.logical_or.reduceat(np.logical_or.reduceat(layer.hidden, rows, 0), columns, 1)
+        smooth &= ~folds[:-1, :-1]
+    solid = alpha[:-1, :-1] > 0.5
+    inside = solid & smooth
     if inside.sum() < 20:
         return 0.0, 1.0
     determinant = a * d - b * c
@@ -183,7 +192,10 @@ def _stretch(layer: Layer) -> tuple[float, float]:
     frobenius = a**2 + b**2 + c**2 + d**2
     root = np.sqrt(np.maximum(frobenius**2 - 4 * determinant**2, 0))
     ratio = np.sqrt((frobenius + root) / np.maximum(frobenius - root, 1e-9))
-    return float((sign * turned <= 0).mean()), float(np.percentile(ratio[inside], 95))
+    rim = max(1, round(_RIM * solid.shape[1]))
+    within = inside & (cv2.erode(solid.astype(np.uint8), np.ones((2 * rim + 1, 2 * rim + 1), np.uint8)) > 0)
+    measured = ratio[within] if within.sum() >= 20 else ratio[inside]
+    return float((sign * turned <= 0).mean()), float(np.percentile(measured, 95))
 
 
 def require_quality(quality: WarpQuality, category: GarmentCategory, *, param: str = "model") -> None:

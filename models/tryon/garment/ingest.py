@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from models.tryon.garment.mask import GarmentMask, find_garment
 from models.tryon.garment.neck import Neck, find_neck
 from models.tryon.garment.notches import Point
 from models.tryon.garment.opening import find_opening
+from models.tryon.garment.outline import redrawn
 from models.tryon.garment.pins import pinned, require_order
 from models.tryon.garment.quality import (
     alpha_reasons,
@@ -89,8 +90,10 @@ def ingest_garment(
     check_canceled()
     cutout = _cut_out(_straight(picture), found.mask if picture.alpha is None else picture.alpha / 255)
     check_canceled()
+    if picture.alpha is None and (found.faint or not found.plain):
+        cutout = replace(cutout, mask=redrawn(cutout.rgb, cutout.mask, faint=found.faint))
     if picture.alpha is None:
-        color, coverage = soft_edges(cutout.rgb, cutout.mask, faint=found.faint)
+        color, coverage = soft_edges(cutout.rgb, cutout.mask, is_drawn=found.faint or not found.plain)
         quality += sharpness_reasons(cutout.rgb, np.asarray(coverage * 255, np.uint8))
     else:
         color, coverage = cutout.rgb, cutout.mask

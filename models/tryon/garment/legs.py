@@ -26,6 +26,8 @@ _FULL_BAGGY: Final = (0.6, 1.22)  # overalls are wider at the waist than what th
 _SNAP: Final = (0.74, 1.28)
 _EASE: Final = (1.1, 2.1)
 _WIDTHS: Final = (0.8, 1.22)
+_WIDEST: Final = 1.12  # of what is worn on the hips in the photo
+_WIDEST_END: Final = 1.5  # the same at the end of a leg
 _STRIDE: Final = 1.3  # most that legs apart widen a skirt
 _PARTING: Final = 0.03  # of the span: half the gap between two trouser legs at the ankles, at least
 
@@ -116,8 +118,15 @@ def fit_leg(
     rows = np.linspace(waist.row, crotch_row, _RISE_ROWS)
     own = np.abs(frame.locate(product_outer[:_RISE_ROWS])[:, 0]) * waist.scale * narrow * _DRAPE
     body = np.minimum(figure.reach(rows, side) * 1.01, 0.68 * figure.shown_span)
+    # Hands beside the hips are no hips.
+    middle_line = figure.place(np.stack([np.zeros_like(rows), rows], 1))
+    aside = np.broadcast_to(sign * figure.across, middle_line.shape).astype(np.float32)
+    worn, met = reach_of(cloth, middle_line, aside, 0.9 * figure.shown_span)
+    sure = met & (worn > 0.4 * figure.shown_span)
+    body = np.where(sure, np.minimum(body, worn * 1.02), body)
     ratio = body / np.maximum(own, 1e-6)
     half = np.where((ratio > _SNAP[0]) & (ratio < _SNAP[1]), body, np.minimum(own, 0.7 * figure.shown_span))
+    half = np.minimum(half, _WIDEST * body)
     half[0] = np.clip(waist.half[side], 0.8 * own[0], 1.25 * own[0])
     rise_outer = figure.place(np.stack([sign * half, rows], 1))
     rise_inner = figure.place(np.stack([np.zeros_like(rows), rows], 1))
@@ -172,7 +181,12 @@ def _leg_contours(
     bare = leg.radius_at(np.minimum(at, 1).astype(np.float32))
     own = np.linalg.norm(product_outer - product_inner, axis=1) / 2 * scale * _LEG_DRAPE
     width = np.clip(own, bare * _EASE[0], np.maximum(bare * _EASE[1], 0.17 * figure.span)).astype(np.float32)
-    outer = centre + normal * _edge(person, centre, normal, width)[:, None]
+    # Of all sizes the shop would send one that is not wider at every place than the body.
+    seen, met = reach_of(cloth, centre, normal, float(width.max()) * 1.7)
+    close = met & (seen > bare * 0.9)
+    tapering = np.linspace(_WIDEST, _WIDEST_END, len(at), dtype=np.float32)
+    outward_width = np.where(close, np.minimum(width, np.maximum(seen, bare * _EASE[0]) * tapering), width)
+    outer = centre + normal * _edge(person, centre, normal, outward_width.astype(np.float32))[:, None]
     to_inside = _edge(person, centre, -normal, width)
     # A skirt in the photo fills the gap between the legs: trousers part there all the same.
     other = figure.legs[Side.RIGHT if side is Side.LEFT else Side.LEFT].centre_line(61)

@@ -200,7 +200,11 @@ def shaded(
     level = np.asarray(soft * (1 + _MOTTLE * np.clip(patches, -2, 2)), np.float32)
     shadow = np.clip(1 - level, 0, 1)[..., None]
     tint = np.array(_SHADOW_TINT, np.float32) ** (shadow * 2.2)
-    alpha = cv2.GaussianBlur(inside, (0, 0), 0.9)
+    # The mesh is a little wider than the limb and has steps; its edge is the limb's own line.
+    line = np.concatenate([limb.outer, limb.inner[::-1]]) - (mapped.box.left, mapped.box.top)
+    drawn = np.zeros(inside.shape, np.uint8)
+    cv2.fillPoly(drawn, [np.round((line - 0.25) * 16).astype(np.int32)], 255, lineType=cv2.LINE_AA, shift=4)
+    alpha = cv2.GaussianBlur(drawn, (0, 0), 0.9).astype(np.float32) / 255
     wrist = np.zeros_like(alpha)
     if limb.hand_at is not None:
         past = (along - limb.hand_at) / _MELT

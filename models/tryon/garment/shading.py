@@ -16,6 +16,10 @@ _FINE: Final = 0.022  # of the span: what is smaller is weave or print of the ol
 _WIDE: Final = 0.30
 _ROUND: Final = 0.16
 _SIDE_PX: Final = 480
+_PALE: Final = (196.0, 236.0)  # luma of cloth whose own folds a photo hardly shows, and that shows all of the old ones'
+_OWN: Final = (0.022, 0.2)  # of the span: folds of a pale garment are between
+_OWN_POWER: Final = 2.0
+_OWN_LEAST: Final = (0.86, 1.05)
 
 
 def folds_of(picture: Colours, clothes: Mask, span: float) -> Mask:
@@ -63,6 +67,33 @@ def folds_of(picture: Colours, clothes: Mask, span: float) -> Mask:
         factor += (ratio - 1) * own * np.clip((solid - 0.55) / 0.35, 0, 1)
     factor = cv2.GaussianBlur(factor, (0, 0), max(0.8, 0.012 * unit))
     return np.asarray(cv2.resize(factor, (width, height), interpolation=cv2.INTER_LINEAR), np.float32)
+
+
+def paleness(colours: Colours, alpha: Mask) -> float:
+    """0 to 1: 1 for white cloth."""
+    solid = alpha > 200 if alpha.dtype == np.uint8 else alpha > 0.8
+    luma = colours[solid][::7] @ np.array([0.299, 0.587, 0.114], np.float32)
+    if not len(luma):
+        return 0.0
+    low, high = _PALE
+    return float(np.clip((np.median(luma) - low) / (high - low), 0, 1))
+
+
+def own_folds(colours: Colours, alpha: Mask, span: float, strength: float) -> Mask:
+    """Light that makes more of the folds that a pale garment has in its own, evenly lit photo; about 1."""
+    import cv2
+
+    if strength <= 0 or alpha.max(initial=0) < 0.5:
+        return np.ones(alpha.shape, np.float32)
+    luma = np.asarray(colours @ np.array([0.299, 0.587, 0.114], np.float32), np.float32)
+    scale = min(1.0, 24.0 / max(span * _OWN[1], 1.0))
+    size = (max(2, round(alpha.shape[1] * scale)), max(2, round(alpha.shape[0] * scale)))
+    fine = _mean_inside(luma, alpha, max(0.7, _OWN[0] * span))
+    small, solid = (cv2.resize(values, size, interpolation=cv2.INTER_AREA) for values in (luma, alpha))
+    wide = _mean_inside(np.asarray(small, np.float32), np.asarray(solid, np.float32), _OWN[1] * span * scale)
+    around = cv2.resize(wide, alpha.shape[::-1], interpolation=cv2.INTER_LINEAR)
+    ratio = np.clip((fine / np.maximum(around, 1.0)) ** (_OWN_POWER * strength), *_OWN_LEAST)
+    return np.asarray(np.where(alpha > 0.02, ratio, 1), np.float32)
 
 
 def _trust(lightness: float) -> float:

@@ -21,6 +21,7 @@ _SNAP: Final = (0.72, 1.3)
 _LONG: Final = (0.74, 1.16)  # of the arm: a sleeve of such a length ends at the wrist
 _EASE_OUTER: Final = (1.08, 1.38)  # least and most half-width, of the bare arm's
 _EASE_INNER: Final = (1.08, 1.75)
+_FLARED: Final = 0.35  # how much more the end of a short sleeve may stand off
 _HIDDEN: Final = 0.10  # of the span: how far inwards of the seam an arm may hide the trunk
 _LEAST_INNER: Final = 0.55  # of the bare arm's: a sleeve squeezed against the trunk
 _OVER_SIDE: Final = 0.02  # of the span
@@ -130,7 +131,16 @@ def fit_sleeve(trunk: Trunk, figure: Figure, side: Side, person: Mask, hand: Mas
     ends = [min(end, 1.15) for end in ends]
     room = _Room(figure, side, trunk.seams[side][1])
     contours = [
-        _contour(person, arm, line, side, np.linspace(start, end, _ROWS), own_width, room if inwards else None)
+        _contour(
+            person,
+            arm,
+            line,
+            side,
+            np.linspace(start, end, _ROWS),
+            own_width,
+            room if inwards else None,
+            is_short=max(ends) < _LONG[0],
+        )
         for start, end, inwards in zip(starts, ends, (False, True), strict=True)
     ]
     armpit = trunk.seams[side][1]
@@ -178,6 +188,8 @@ def _contour(
     position: NDArray[Any],
     own_width: NDArray[Any],
     room: _Room | None,
+    *,
+    is_short: bool,
 ) -> Points:
     """One edge of a sleeve along the arm, (rows, 2): the inner one where ``room`` is given."""
     inwards = room is not None
@@ -189,8 +201,12 @@ def _contour(
     bare = arm.radius_at(np.minimum(position, 1).astype(np.float32))
     # Cloth lies on the outer side of an arm and hangs on the inner one.
     least, most = _EASE_INNER if inwards else _EASE_OUTER
-    width = np.clip(own_width, bare * least, bare * most).astype(np.float32)
+    # A short sleeve is as wide at its end as it is cut, where a long one is gathered by its cuff.
+    ease = 1 + _FLARED * np.linspace(0, 1, len(position)) * is_short
+    width = np.clip(own_width, bare * least, bare * most * ease).astype(np.float32)
     edge = _edge(person, centre, normal, width, bare)
+    if is_short:
+        edge = np.maximum(edge, width * np.linspace(0.8, 0.97, len(width), dtype=np.float32))
     if room is not None:
         edge = np.minimum(edge, np.maximum(room.beside(centre, normal), bare * _LEAST_INNER))
     return np.asarray(centre + normal * edge[:, None], np.float32)

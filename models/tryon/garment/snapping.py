@@ -36,14 +36,14 @@ def snapped(mask: NDArray[np.bool_], light: NDArray[np.float32], reach: int = 9)
     edge = np.asarray(outer - inner, np.float32)
     # Lighter inside than outside all round, or darker all round: a shadow's outer edge is the other way round.
     edge *= np.sign(edge[:, reach - 2 : reach + 3].sum())
-    chosen = _cheapest_path(-np.maximum(edge, 0), 0.02)
+    chosen = cheapest_path(-np.maximum(edge, 0), 0.02)
     moved = gaussian_filter1d(curve + offsets[chosen][:, None] * normal, 1.0, axis=0, mode="wrap")
     out = np.zeros(mask.shape, np.uint8)
     cv2.fillPoly(out, [np.round(moved * 8).astype(np.int32)], 1, shift=3)
     return np.asarray(out > 0, np.bool_)
 
 
-def _cheapest_path(cost: NDArray[np.float32], stiffness: float) -> NDArray[np.intp]:
+def cheapest_path(cost: NDArray[np.float32], stiffness: float) -> NDArray[np.intp]:
     """One column per row of ``cost``, cheap and with small steps from row to row; the ends meet nearly."""
     count, width = cost.shape
     steps = stiffness * (np.arange(width)[:, None] - np.arange(width)[None]) ** 2
