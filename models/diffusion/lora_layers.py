@@ -6,7 +6,7 @@ Shapes in comments: O and I channels out and in, R rank, K a kernel's side; of a
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -46,6 +46,11 @@ class _Scaled:
 
     @property
     def kind(self) -> LayerKind:
+        raise NotImplementedError
+
+    @property
+    def num_inputs(self) -> int:
+        """Channels in; of convolutions in forms that flatten them, times the kernel's area."""
         raise NotImplementedError
 
     @property
@@ -102,6 +107,10 @@ class LoraLayer(_Scaled):
     mid: Tensor | None = None
 
     @property
+    def num_inputs(self) -> int:
+        return int(self.down.shape[1])
+
+    @property
     def rank(self) -> int:
         return int(self.down.shape[0])
 
@@ -138,6 +147,10 @@ class LohaLayer(_Scaled):
     t2: Tensor | None = None
 
     @property
+    def num_inputs(self) -> int:
+        return int(self.w1_b.shape[1])
+
+    @property
     def rank(self) -> int:
         return int(self.w1_b.shape[0])
 
@@ -166,6 +179,11 @@ class LokrLayer(_Scaled):
     w2_a: Tensor | None = None
     w2_b: Tensor | None = None
     t2: Tensor | None = None
+
+    @property
+    def num_inputs(self) -> int:
+        sides = (_side(self.w1, self.w1_a, self.w1_b, None), _side(self.w2, self.w2_a, self.w2_b, self.t2))
+        return int(sides[0].shape[1] * sides[1].shape[1])
 
     @property
     def rank(self) -> int:
@@ -201,6 +219,10 @@ class FullLayer(_Scaled):
     TENSORS: ClassVar[tuple[str, ...]] = ("diff",)
 
     diff: Tensor
+
+    @property
+    def num_inputs(self) -> int:
+        return int(self.diff.shape[1])
 
     @property
     def rank(self) -> int:
@@ -248,7 +270,7 @@ class LoraWeights:
         return max((layer.rank for layer in self.layers.values()), default=0)
 
 
-def weight_with(weight: Tensor, added: Mapping[int, tuple[Layer, float]] | list[tuple[Layer, float]]) -> Tensor:
+def weight_with(weight: Tensor, added: Iterable[tuple[Layer, float]]) -> Tensor:
     """The base ``weight`` with each layer's offset at its scale; float32, a new tensor.
 
     With DoRA, a layer's weight is the sum's direction at the trained magnitude; a scale between 0 and 1 lies on the
@@ -256,7 +278,7 @@ def weight_with(weight: Tensor, added: Mapping[int, tuple[Layer, float]] | list[
     """
     base = weight.float()
     whole = base.clone()
-    for layer, scale in added.values() if isinstance(added, Mapping) else added:
+    for layer, scale in added:
         if scale == 0:
             continue
         offset = layer.offset(tuple(base.shape))

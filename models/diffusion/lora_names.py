@@ -110,8 +110,15 @@ def dotted(flat: str) -> str:
     return ".".join(parts)
 
 
+def with_text_model(name: str) -> str:
+    """A CLIP text encoder's layer as files have it: transformers' module of today lacks the level ``text_model``."""
+    component, rest = name.split(".", 1)
+    bare = component.startswith("text_encoder") and rest.startswith("encoder.layers.")
+    return f"{component}.text_model.{rest}" if bare else name
+
+
 def _one(name: str) -> Target:
-    return Target(names=(name,))
+    return Target(names=(with_text_model(name),))
 
 
 def _unet_target(flat: str) -> Target | None:

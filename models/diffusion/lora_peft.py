@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from models.diffusion.lora_layers import Layer, LohaLayer, LokrLayer, LoraLayer, LoraWeights
+from models.diffusion.lora_names import with_text_model
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -33,8 +34,7 @@ def from_peft(module: nn.Module, component: str, adapter_name: str | None = None
         adapter = adapter_name or next(iter(found.r), "")
         if adapter not in found.r:
             continue
-        whole = _with_text_model(component, name.removeprefix("base_model.model."))
-        layers[f"{component}.{whole}"] = (
+        layers[with_text_model(f"{component}.{name.removeprefix('base_model.model.')}")] = (
             _low_rank_of_peft(found, adapter)
             if isinstance(found, PeftLoraLayer)
             else _lycoris_of_peft(found, adapter, LohaLayer if isinstance(found, LoHaLayer) else LokrLayer)
@@ -72,8 +72,3 @@ def _lycoris_of_peft(found: Any, adapter: str, kind: type[LohaLayer] | type[Lokr
 
 def _copy(tensor: Tensor) -> Tensor:
     return tensor.detach().to("cpu", copy=True)
-
-
-def _with_text_model(component: str, name: str) -> str:
-    """A CLIP text encoder's name as files have it: the loaded module may lack the level ``text_model``."""
-    return f"text_model.{name}" if component.startswith("text_encoder") and name.startswith("encoder.layers.") else name

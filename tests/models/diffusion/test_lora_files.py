@@ -9,44 +9,16 @@ from typing import Any
 import diffusers
 import pytest
 import torch
-from peft import LoHaConfig, LoKrConfig, LoraConfig, inject_adapter_in_model
+from peft import LoHaConfig, LoKrConfig, LoraConfig
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from models.diffusion.checkpoints import Checkpoint, Family
 from models.diffusion.lora_files import LoraWeights, from_peft, read_lora, write_lora
 from models.diffusion.lora_layers import FullLayer, LohaLayer, LokrLayer, LoraLayer, weight_with
-from models.diffusion.lora_names import kohya_name, target_of
+from models.diffusion.lora_names import kohya_name, target_of, with_text_model
 from services.domain.errors import ContentRejected
-
-ATTENTION = ["to_q", "to_k", "to_v", "to_out.0"]
-
-
-def pipeline(checkpoint: Checkpoint) -> Any:
-    pipe = diffusers.AutoPipelineForText2Image.from_pretrained(checkpoint.folder(), local_files_only=True)
-    pipe.set_progress_bar_config(disable=True)
-    return pipe
-
-
-def filled(module: Any, config: Any) -> Any:
-    """The module with an adapter of peft's whose every factor is random."""
-    inject_adapter_in_model(config, module, adapter_name="default")
-    torch.manual_seed(5)
-    for name, value in module.named_parameters():
-        if any(mark in name for mark in ("lora_", "lokr_", "hada_")):
-            torch.nn.init.normal_(value.data, std=0.2)
-            if "magnitude" in name:
-                value.data.abs_().add_(0.5)
-    return module
-
-
-def deltas(module: Any) -> dict[str, torch.Tensor]:
-    """What peft adds to each layer's weight, by peft's own arithmetic."""
-    return {
-        name: found.get_delta_weight("default").detach()
-        for name, found in module.named_modules()
-        if hasattr(found, "get_delta_weight")
-    }
+from tests.models.diffusion.lora_cases import ATTENTION, deltas, filled, pipeline
 
 
 def assert_adds(weights: LoraWeights, component: str, expected: dict[str, torch.Tensor]) -> None:
@@ -178,7 +150,7 @@ def test_every_layer_has_a_name_in_kohyas_form_and_back(tiny_sdxl: Checkpoint, c
             if isinstance(layer, (torch.nn.Linear, torch.nn.Conv2d)):
                 target = target_of(kohya_name(f"{component}.{name}", family), flux=False)
                 assert target is not None
-                assert target.names == (f"{component}.{name}",)
+                assert target.names == (with_text_model(f"{component}.{name}"),)
 
 
 @pytest.mark.parametrize(
