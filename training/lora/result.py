@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -123,5 +122,14 @@ def _written(weights: Any, path: Path, *, kohya: bool, family: Family) -> None:
         import errno
 
         raise OSError(errno.ENOSPC, "no room for the LoRA's file") from error
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
+    write_atomically(path, _in_order(path.read_bytes()))
+
+
+def _in_order(data: bytes) -> bytes:
+    """The same safetensors file with its metadata sorted: the library writes them in an order of the moment."""
+    length = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + length])
+    header["__metadata__"] = dict(sorted(header.get("__metadata__", {}).items()))
+    ordered = json.dumps(header, separators=(",", ":")).encode()
+    ordered += b" " * (-len(ordered) % 8)  # tensors begin at a multiple of 8
+    return len(ordered).to_bytes(8, "little") + ordered + data[8 + length :]
