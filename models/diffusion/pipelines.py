@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.diffusion.checkpoints import Checkpoint, Family
-from services.domain.errors import EngineFailed, Unavailable
+from services.domain.errors import ContentRejected, EngineFailed, Unavailable
 
 Picture = NDArray[np.uint8]
 Task = Literal["inpainting", "image2image", "text2image"]
@@ -117,6 +117,13 @@ class _ExactDecoding(AbstractContextManager[None]):
 def load_generator(
     checkpoint: Checkpoint, task: Task, device: str | None = None, dtype: str | None = None
 ) -> Generator:
+    """``open_generator``'s, kept until another is asked for."""
+    return open_generator(checkpoint, task, device, dtype)
+
+
+def open_generator(
+    checkpoint: Checkpoint, task: Task, device: str | None = None, dtype: str | None = None
+) -> Generator:
     """The checkpoint's pipeline for the task, with its LoRAs and its IP-Adapter.
 
     Args:
@@ -127,7 +134,6 @@ def load_generator(
         Unavailable: ``engine_not_installed``, ``weights_missing``, ``lora_not_usable``, ``checkpoint_not_usable``.
     """
     try:
-        import diffusers
         import torch
     except ImportError as error:
         raise Unavailable(
@@ -135,16 +141,33 @@ def load_generator(
             code="engine_not_installed",
             retryable=False,
         ) from error
+    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    dtype = dtype or ("bfloat16" if device == "cuda" else "float32")
+    pipe = _open_pipeline(checkpoint, task, device, dtype)
+    pipe.set_progress_bar_config(disable=True)
+    pipe.to(device)
+    _add_loras(pipe, checkpoint)
+    if checkpoint.ip_adapter is not None:
+        _add_ip_adapter(pipe, checkpoint)
+    return Generator(checkpoint=checkpoint, pipe=pipe, device=device, dtype=dtype)
+
+
+def _open_pipeline(checkpoint: Checkpoint, task: Task, device: str, dtype: str) -> Any:
+    import diffusers
+    import torch
+
+    folder = checkpoint.folder()
+    if checkpoint.family is Family.DRAWN64:
+        from models.diffusion.drawn64.pipeline import load_drawn64
+
+        return load_drawn64(device, dtype, folder=folder)
     automatic = {
         "inpainting": diffusers.AutoPipelineForInpainting,
         "image2image": diffusers.AutoPipelineForImage2Image,
         "text2image": diffusers.AutoPipelineForText2Image,
     }[task]
-    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    dtype = dtype or ("bfloat16" if device == "cuda" else "float32")
-    folder = checkpoint.folder()
     try:
-        pipe = automatic.from_pretrained(
+        return automatic.from_pretrained(
             folder, dtype=getattr(torch, dtype), use_safetensors=True, local_files_only=True
         )
     except (OSError, ValueError, KeyError, RuntimeError, TypeError) as error:
@@ -153,41 +176,65 @@ def load_generator(
             code="checkpoint_not_usable",
             retryable=False,
         ) from error
-    pipe.set_progress_bar_config(disable=True)
-    pipe.to(device)
-    for index, lora in enumerate(checkpoint.loras):
-        add_lora(pipe, checkpoint, lora.file, name=f"lora_{index}")
-    if checkpoint.loras:
-        pipe.set_adapters(
-            [f"lora_{index}" for index in range(len(checkpoint.loras))], [lora.scale for lora in checkpoint.loras]
-        )
-    if checkpoint.ip_adapter is not None:
-        _add_ip_adapter(pipe, checkpoint)
-    return Generator(checkpoint=checkpoint, pipe=pipe, device=device, dtype=dtype)
 
 
-def add_lora(pipe: Any, checkpoint: Checkpoint, file: str, *, name: str) -> None:
-    """Put a LoRA of the checkpoint's folder in, under ``name``.
+def for_task(generator: Generator, task: Task) -> Generator:
+    """The same networks as a pipeline for another task; nothing is loaded or copied.
 
     Raises:
-        Unavailable: ``weights_missing``, ``lora_not_usable``: it has no layer that this network has.
+        Unavailable: ``checkpoint_not_usable``: the checkpoint was not made for the task.
     """
-    where = checkpoint.file(file)
+    import diffusers
+
+    checkpoint, pipe = generator.checkpoint, generator.pipe
+    if checkpoint.family is Family.DRAWN64:
+        return generator  # one pipeline does everything
+    automatic = {
+        "inpainting": diffusers.AutoPipelineForInpainting,
+        "image2image": diffusers.AutoPipelineForImage2Image,
+        "text2image": diffusers.AutoPipelineForText2Image,
+    }[task]
+    wide = checkpoint.family.component == "unet" and pipe.unet.config.in_channels > pipe.unet.config.out_channels
+    if wide and task != "inpainting":
+        raise Unavailable(
+            f"The checkpoint {checkpoint.name} was made for inpainting alone.",
+            code="checkpoint_not_usable",
+            retryable=False,
+        )
     try:
-        pipe.load_lora_weights(where.parent, weight_name=where.name, adapter_name=name, local_files_only=True)
-        present = {one for part in pipe.get_list_adapters().values() for one in part}
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
-        raise _unusable(checkpoint, file, str(error)) from error
-    if name not in present:
-        raise _unusable(checkpoint, file, "none of its keys belongs to a layer of this checkpoint")
+        other = automatic.from_pipe(pipe)
+    except (ValueError, KeyError, TypeError) as error:
+        raise Unavailable(
+            f"The checkpoint {checkpoint.name} cannot be used for {task}: {error}",
+            code="checkpoint_not_usable",
+            retryable=False,
+        ) from error
+    other.set_progress_bar_config(disable=True)
+    return replace(generator, pipe=other)
 
 
-def _unusable(checkpoint: Checkpoint, file: str, why: str) -> Unavailable:
-    return Unavailable(
-        f"The LoRA {file} cannot be used with the checkpoint {checkpoint.name} ({checkpoint.family}): {why}",
-        code="lora_not_usable",
-        retryable=False,
-    )
+def _add_loras(pipe: Any, checkpoint: Checkpoint) -> None:
+    """The LoRAs of the checkpoint's own folder, in its weights."""
+    if not checkpoint.loras:
+        return
+    from models.diffusion.lora_files import read_lora
+    from models.diffusion.lora_fold import FoldedLoras, LoraUse
+
+    folded = FoldedLoras(pipe)
+    uses = []
+    for one in checkpoint.loras:
+        try:
+            uses.append(
+                LoraUse(lora=folded.place(read_lora(checkpoint.file(one.file)), name=one.file), scale=one.scale)
+            )
+        except ContentRejected as error:
+            raise Unavailable(
+                f"The LoRA {one.file} cannot be used with the checkpoint {checkpoint.name} ({checkpoint.family}): "
+                f"{error.detail}",
+                code="lora_not_usable",
+                retryable=False,
+            ) from error
+    folded.use(uses)
 
 
 def _add_ip_adapter(pipe: Any, checkpoint: Checkpoint) -> None:
