@@ -11,12 +11,14 @@ from spokesmodel.cli import (
     batch,
     catalogue,
     consents,
+    dataset,
     demo,
     doctor,
     image,
     products,
     script,
     serve,
+    train,
     tryon,
     verify,
     video,
@@ -45,11 +47,13 @@ app.command("models")(catalogue.models)
 app.command("script")(script.script)
 app.command("voices")(catalogue.voices)
 app.command("avatars")(catalogue.avatars)
+app.add_typer(train.app, name="train")
 app.command("serve")(serve.serve)
 app.command("verify")(verify.verify)
 app.command("doctor")(doctor.doctor)
 app.command("demo")(demo.demo)
 app.add_typer(consents.app, name="consents")
+app.add_typer(dataset.app, name="dataset")
 app.add_typer(admin.app, name="admin")
 
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from training.base.attributes import ALL, CHOICES, Attributes
-from training.base.drawings import DrawnSet, draw_set
+from training.base.attributes import CHOICES, Attributes
+from training.base.drawings import DrawnSet
 from training.base.stages import Progress, Stage
 
 CHECKER_FILE: Final = Path(__file__).with_name("checker.safetensors")
@@ -64,10 +64,9 @@ def as_pixels(pictures: NDArray[np.uint8]) -> Tensor:
 
 
 def train_checker(
-    num_steps: int, num_pictures: int, seed: int, folder: Path, on_progress: Callable[[Progress], None]
+    drawn: DrawnSet, num_steps: int, seed: int, folder: Path, on_progress: Callable[[Progress], None]
 ) -> Checker:
-    """A checker trained on drawings of all combinations; ``seed`` must not be that of the generator's drawings."""
-    drawn = draw_set(num_pictures, ALL, seed)
+    """A checker trained on drawings of all combinations, which must not be those that the generator learns from."""
     labels = torch.from_numpy(drawn.labels())
     torch.manual_seed(seed)
     checker = Checker()

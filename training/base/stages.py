@@ -23,7 +23,9 @@ _TELL_EVERY: Final = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a stage is; ``loss`` is the mean since the last word, ``cpu_s`` what the stage has taken."""
+    """How far a stage is; ``loss`` is the mean since the last word (NaN: no step since), ``cpu_s`` what the
+    stage has taken, before a stop, too.
+    """
 
     stage: str
     step: int
@@ -70,21 +72,15 @@ class Stage:
             self._load(torch.load(where, weights_only=True))
         self.network.train()
         begun, before = time.process_time(), self.cpu_s
-        losses = []
+        losses: list[float] = []
+        if self.step == self.num_steps:
+            on_progress(self._progress(losses))
         while self.step < self.num_steps:
             losses.append(self._one_step())
             self.cpu_s = before + time.process_time() - begun
             last = self.step == self.num_steps
             if self.step % _TELL_EVERY == 0 or last:
-                on_progress(
-                    Progress(
-                        stage=self.name,
-                        step=self.step,
-                        num_steps=self.num_steps,
-                        loss=float(np.mean(losses)),
-                        cpu_s=self.cpu_s,
-                    )
-                )
+                on_progress(self._progress(losses))
                 losses.clear()
             if self.step % _SAVE_EVERY == 0 or last:
                 self._save(where)
@@ -92,6 +88,10 @@ class Stage:
             for weight, mean in zip(self.network.parameters(), self.ema, strict=True):
                 weight.copy_(mean)
         return self.network.eval()
+
+    def _progress(self, losses: list[float]) -> Progress:
+        mean = float(np.mean(losses)) if losses else math.nan
+        return Progress(stage=self.name, step=self.step, num_steps=self.num_steps, loss=mean, cpu_s=self.cpu_s)
 
     def _one_step(self) -> float:
         generator = torch.Generator().manual_seed(hash((self.seed, self.number, self.step)) & 0x7FFFFFFF)

@@ -31,7 +31,7 @@ def train_autoencoder(
 ) -> DrawnAutoencoder:
     """An autoencoder whose latents have mean 0 and standard deviation 1 over ``pictures``, uint8 (N, 64, 64, 3)."""
     torch.manual_seed(seed)
-    vae = DrawnAutoencoder()
+    vae: DrawnAutoencoder = DrawnAutoencoder()
     _start_from_components(vae, as_pixels(pictures[:_NUM_FOR_COMPONENTS]))
     vae.to(memory_format=torch.channels_last)
 
