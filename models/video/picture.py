@@ -6,6 +6,7 @@ import io
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,8 +67,16 @@ def read_picture(
     Raises:
         ContentRejected: ``picture_too_large``, ``unreadable_media``.
     """
+    with path.open("rb") as file:
+        return picture_in(file, name, max_pixels=max_pixels, max_working_pixels=max_working_pixels)
+
+
+def picture_in(
+    file: BinaryIO, name: str, *, max_pixels: int, max_working_pixels: int = MAX_WORKING_PIXELS
+) -> PictureSource | None:
+    """``read_picture`` of a file that is open, or of bytes in memory; it has to be seekable."""
     notes: list[str] = []
-    with path.open("rb") as file, warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the limit below is ours
         try:
             image: Image.Image = Image.open(file, formats=_FORMATS)

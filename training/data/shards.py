@@ -6,7 +6,7 @@ import io
 import json
 import os
 import tarfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -59,7 +59,7 @@ def write_prepared(
     pictures: Iterable[PictureToStore],
     *,
     trigger_word: str | None = None,
-    about: Mapping[str, Any] | None = None,
+    about: Callable[[], Mapping[str, Any]] = dict,
     max_shard_bytes: int = MAX_SHARD_BYTES,
 ) -> None:
     """Store ``pictures`` in ``folder``, one in memory at a time.
@@ -68,7 +68,7 @@ def write_prepared(
     bytes.
 
     Args:
-        about: More of the manifest: licence, consent, rules, what was left out.
+        about: More of the manifest, asked for at the end: licence, consent, rules, what was left out.
 
     Raises:
         Conflict: ``dataset_exists`` when the folder already holds one.
@@ -98,7 +98,7 @@ def write_prepared(
         ],
         "trigger_word": trigger_word,
         "shards": shards.names,
-        **(about or {}),
+        **about(),
     }
     unfinished = folder / f".{MANIFEST}"
     unfinished.write_text(json.dumps(manifest, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
