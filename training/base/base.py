@@ -42,7 +42,7 @@ class BasePlan:
 
     seed: int = 1
     num_pictures: int = 8000
-    autoencoder_steps: int = 1100
+    autoencoder_steps: int = 1200
     denoiser_steps: int = 2000
     checker_pictures: int = 3000
     checker_steps: int = 400
