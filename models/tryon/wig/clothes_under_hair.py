@@ -1,4 +1,4 @@
-"""Clothes and a bare chest carried on under hair that lay over them."""
+"""Clothes carried on under hair that lay over them."""
 
 from __future__ import annotations
 
@@ -13,57 +13,52 @@ _SIDE_LIGHT: Final = 24.0  # of 255
 
 _EDGE: Final = 0.04  # face widths of clothes beside hair that hold single hairs and its shadow
 _PRINT: Final = 0.16  # face widths: letters and buttons are no larger
-_SHADES: Final = (1.15, 1.0, 0.85, 0.7, 0.55)  # of skin from light to shadow
+_PRINT_CONTRAST: Final = 45  # of 255
+_LETTER: Final = 0.2  # side of a square of the largest letter's area, face widths
 _WEAVE: Final = 9.0  # of 255
 
 
-def clothes_under_hair(rgb: Matte, head: HeadFrame, known: Mask, wanted: Mask, otherwise: Matte, skin: Matte) -> Matte:
-    """Clothes (and a bare chest) carried on under hair that lay over them, edges and weave included.
+def clothes_under_hair(rgb: Matte, head: HeadFrame, dressed: Mask, wanted: Mask, otherwise: Matte) -> Matte:
+    """Clothes carried on under hair that lay over them, edges and weave included.
 
     Sources are looked for along the row rather than along the column: a collar or a lapel is seen at the same height
-    on the hair's other side. Beside the neck clothes alone are carried on, unless the shoulders are bare.
+    on the hair's other side.
+
+    Args:
+        dressed: Where clothes are seen.
+        wanted: Where they may be wanted.
+        otherwise: What is answered when none are seen.
     """
     import cv2
 
-    if known.sum() < 50 or not wanted.any():
+    if dressed.sum() < 50 or not wanted.any():
         return otherwise
-    safe = cv2.erode(known.astype(np.uint8), disc(max(1, round(_EDGE * head.width)))) > 0
-    known = safe if safe.sum() >= 50 else known
+    safe = cv2.erode(dressed.astype(np.uint8), disc(max(1, round(_EDGE * head.width)))) > 0
+    known = safe if safe.sum() >= 50 else dressed
     plain = _without_print(rgb, known, head.width)
-    x, y = head.from_point(head.chin)
-    bare = _bare(plain, head, known, skin)
-    dressed = known & ~bare
-    beside = np.abs(x) > 0.42 * head.width
-    if (bare & known & beside).sum() > 0.4 * (known & beside).sum() or dressed.sum() < 50:
-        return _carried_on(plain, known, wanted, stretch=2)
-    # A neckline is seen in the middle; hidden, it rises to where the neck meets the shoulder.
-    middle = dressed & (np.abs(x) < 0.25 * head.width)
-    depth = float(np.percentile(y[middle], 2)) / head.width if middle.sum() > 30 else 0.6
-    rise = np.sqrt((x / (0.5 * head.width)) ** 2 + (np.maximum(y, 0) / (max(depth, 0.3) * head.width)) ** 2)
-    weight = np.clip((rise - 0.97) / 0.06, 0, 1)[..., None]
-    throat = known & (rise < 0.9)
-    is_open = (bare & throat).sum() > 0.5 * throat.sum()
-    inside = skin if is_open else _carried_on(plain, known, wanted, stretch=2)
-    only = _carried_on(plain, dressed, wanted, stretch=2)
-    return _symmetric(plain, head, known, wanted, np.asarray(inside * (1 - weight) + only * weight, np.float32))
+    carried = _carried_on(plain, known, wanted, stretch=1)
+    return _symmetric(plain, head, known, wanted, carried)
 
 
-def _bare(plain: Matte, head: HeadFrame, known: Mask, skin: Matte) -> Mask:
-    """Where the body is seen bare: nearer to skin in some shade than to the clothes further down."""
+def cut_print(rgb: Matte, head: HeadFrame, dressed: Mask, near_hair: Mask) -> Mask:
+    """Letters and buttons that hair hides in part."""
     import cv2
 
-    _, y = head.from_point(head.chin)
-    colour = np.median(skin[head.face()], axis=0)
-    to_skin = np.min([np.linalg.norm(plain - colour * shade, axis=2) for shade in _SHADES], axis=0)
-    like = to_skin < 45
-    cloth = plain[known & (y > 0.65 * head.width) & ~like]
-    if len(cloth) > 200:
-        to_cloth = np.min([np.linalg.norm(plain - one, axis=2) for one in palette(cloth)], axis=0)
-        like |= (to_skin < 90) & (to_skin < 0.8 * to_cloth)
-        like &= to_skin < 1.3 * to_cloth
-    round_patch = disc(max(1, round(0.03 * head.width)))
-    calm = cv2.morphologyEx((like & known).astype(np.uint8), cv2.MORPH_CLOSE, round_patch)
-    return np.asarray((cv2.morphologyEx(calm, cv2.MORPH_OPEN, round_patch) > 0) & known)
+    if dressed.sum() < 50:
+        return np.zeros_like(dressed)
+    step = max(1, round(head.width / 96))
+    filled = np.clip(push_pull(rgb, dressed.astype(np.float32)), 0, 255)[::step, ::step].astype(np.uint8)
+    calm = cv2.medianBlur(filled, max(3, round(_PRINT * head.width / step) | 1))
+    apart = cv2.absdiff(cv2.blur(filled, (2, 2)), calm).max(2) > _PRINT_CONTRAST
+    apart &= cv2.dilate((dressed | near_hair)[::step, ::step].astype(np.uint8), disc(1)) > 0
+    small = near_hair[::step, ::step]
+    _, labels, stats, _ = cv2.connectedComponentsWithStats((apart & ~small).astype(np.uint8))
+    beside = cv2.dilate(small.astype(np.uint8), disc(2)) > 0
+    most = (_LETTER * head.width / step) ** 2
+    cut = [i for i in np.unique(labels[beside]) if i > 0 and stats[i, cv2.CC_STAT_AREA] < most]
+    found = cv2.dilate(np.isin(labels, cut).astype(np.uint8), disc(4))
+    height, width = dressed.shape
+    return np.asarray(cv2.resize(found, (width, height), interpolation=cv2.INTER_NEAREST) > 0)
 
 
 def _without_print(rgb: Matte, known: Mask, face_width: float) -> Matte:
@@ -85,11 +80,13 @@ def _symmetric(rgb: Matte, head: HeadFrame, known: Mask, wanted: Mask, otherwise
     """``otherwise``, but where the body's other side shows the same place, that: lapels come in pairs."""
     import cv2
 
-    width = known.shape[1]
-    columns = np.round(2 * head.chin[0] - np.arange(width)).astype(int)
+    height, width = known.shape
+    middle, lean = _axis(rgb, head, known)
+    rows = np.arange(height)[:, None]
+    columns = np.round(2 * (middle + lean * (rows - head.chin[1])) - np.arange(width)[None]).astype(int)
     there = (columns >= 0) & (columns < width)
     columns = np.clip(columns, 0, width - 1)
-    other, seen = rgb[:, columns], known[:, columns] & there
+    other, seen = rgb[rows, columns], known[rows, columns] & there
     # Light differs from side to side: what both sides show tells by how much.
     both = known & seen
     shift = np.clip(rgb - other, -_SIDE_LIGHT, _SIDE_LIGHT) * both[..., None]
@@ -98,6 +95,33 @@ def _symmetric(rgb: Matte, head: HeadFrame, known: Mask, wanted: Mask, otherwise
     use = cv2.erode((wanted & seen).astype(np.uint8), disc(max(1, round(0.015 * head.width))))
     mix = cv2.GaussianBlur(use.astype(np.float32), (0, 0), max(0.8, 0.012 * head.width))[..., None]
     return np.asarray(otherwise * (1 - mix) + other * mix, np.float32)
+
+
+def _axis(rgb: Matte, head: HeadFrame, known: Mask) -> tuple[float, float]:
+    """The line about which the clothes are most alike on both sides: its column at the chin, and columns a row."""
+    import cv2
+
+    step = max(1, round(head.width / 32))
+    small = cv2.blur(rgb, (step, step))[::step, ::step]
+    free = known[::step, ::step]
+    rows, columns = np.nonzero(free)
+    below = rows * step - head.chin[1]
+    near = (below < 2.6 * head.width) & (np.abs(columns * step - head.chin[0]) < 1.6 * head.width)
+    rows, columns, below = rows[near], columns[near], below[near]
+    best, found = np.inf, (float(head.chin[0]), 0.0)
+    for offset in np.linspace(-0.3, 0.3, 13):
+        for lean in np.linspace(-0.3, 0.3, 13):
+            middle = head.chin[0] + offset * head.width
+            other = np.round((2 * (middle + lean * below)) / step - columns).astype(int)
+            there = (other >= 0) & (other < free.shape[1])
+            there[there] = free[rows[there], other[there]]
+            if there.sum() < 0.1 * len(rows) or there.sum() < 40:
+                continue
+            apart = np.abs(small[rows[there], columns[there]] - small[rows[there], other[there]]).mean(1)
+            cost = float(np.minimum(apart, 60).mean()) + 6 * abs(offset) + 6 * abs(lean)
+            if cost < best:
+                best, found = cost, (float(middle), float(lean))
+    return found
 
 
 def _carried_on(rgb: Matte, known: Mask, wanted: Mask, *, stretch: int) -> Matte:

@@ -21,7 +21,10 @@ Mask = NDArray[np.bool_]
 
 SKULL: Final = (0.53, 0.60)  # half axes about the eyes' middle, in face widths and face heights
 _BROWS: Final = ((63, 105, 66, 107, 55, 65, 52, 53), (293, 334, 296, 336, 285, 295, 282, 283))
+_NOSE: Final = (168, 98, 327, 2)
+_MOUTH: Final = (61, 291, 0, 17, 37, 267, 84, 314)
 _EYES: Final = (RIGHT_EYE_UPPER + RIGHT_EYE_LOWER, LEFT_EYE_UPPER + LEFT_EYE_LOWER)
+_BELOW_EYES: Final = 0.4  # lower half axis, in face heights
 _NECK_WIDTH: Final = 0.33  # half, in face widths
 
 
@@ -56,9 +59,9 @@ class HeadFrame:
         """The bald head above the ears."""
         middle = (self.points[[234, 454], :2].mean(0) + self.points[168, :2]) / 2
         x, y = self.from_point(middle)
-        ellipse = (x / (SKULL[0] * self.width)) ** 2 + (y / (SKULL[1] * self.height)) ** 2
-        # Below the eyes the ellipse narrows into the jaw by itself; the neck begins there.
-        return np.asarray((ellipse < 1) & (y < 0.25 * self.height))
+        # Below the eyes it narrows quickly: there the face itself is the outline, also of a head that is turned.
+        half = np.where(y < 0, SKULL[1], _BELOW_EYES) * self.height
+        return np.asarray((x / (SKULL[0] * self.width)) ** 2 + (y / half) ** 2 < 1)
 
     def neck(self) -> Mask:
         x, y = self.from_point(self.chin)
@@ -68,16 +71,35 @@ class HeadFrame:
 
     def ears(self) -> Mask:
         """Where ears stand out of the head."""
-        x, y = self.from_point(np.asarray(self.points[[234, 454], :2].mean(0), np.float32))
-        aside = np.abs(x) / self.width
+        middle = np.asarray(self.points[[234, 454], :2].mean(0), np.float32)
+        x, y = self.from_point(middle)
+        # The ear that a turned head shows lies further from the face's outline.
+        aside = np.abs(x / self.width + 0.35 * self.turned)
         return np.asarray((aside > 0.42) & (aside < 0.72) & (np.abs(y + 0.02 * self.height) < 0.24 * self.height))
 
     def brows_and_eyes(self) -> Mask:
         """What must never be taken for hair; not the tails of brows, over which hair hangs from the temples."""
         import cv2
 
-        inner = cv2.erode(self.face().astype(np.uint8), disc(max(1, round(0.085 * self.width))))
-        return (self._hulls(_BROWS, 0.01) & (inner > 0)) | self._hulls(_EYES, 0.02)
+        inner = cv2.erode(self.face().astype(np.uint8), disc(max(1, round(0.1 * self.width))))
+        return (self._hulls(_BROWS, 0.01) & (inner > 0)) | self._hulls(_EYES, 0.008)
+
+    def features(self) -> Mask:
+        """Brows, eyes, nose and mouth."""
+        return self.brows_and_eyes() | self._hulls((_NOSE, _MOUTH), 0.06)
+
+    def brows(self) -> Mask:
+        return self._hulls(_BROWS, 0.01)
+
+    def middle(self) -> Mask:
+        """Of the face below the eyes, between the cheeks' outer halves."""
+        x, y = self.from_point(self.points[168, :2])
+        nose, _ = self.from_point(self.points[1, :2])
+        return np.asarray((np.minimum(np.abs(x), np.abs(nose)) < 0.27 * self.width) & (y > 0.05 * self.width))
+
+    def round_eyes(self) -> Mask:
+        """Where glasses are worn, if any are."""
+        return self._hulls(_EYES, 0.17) & ~self._hulls(_BROWS, 0.0)
 
     def _hulls(self, parts: tuple[tuple[int, ...], ...], grown: float) -> Mask:
         """The convex parts of the face, grown by so many face widths."""
@@ -91,6 +113,12 @@ class HeadFrame:
 
     def below_chin(self) -> Matte:
         return self.from_point(self.chin)[1]
+
+    @property
+    def turned(self) -> float:
+        """How far right of the middle between the ears the nose is, face widths."""
+        middle = np.asarray(self.points[[234, 454], :2].mean(0), np.float32)
+        return float((self.points[1, :2] - middle) @ self.right) / self.width
 
     @property
     def rows(self) -> Matte:

@@ -23,6 +23,7 @@ _NUM_STEPS: Final = 160  # along each
 _REACH: Final = 2.2  # face widths
 _TEMPLES: Final = 1.35  # radians: below, what is beside a face is hair in the dark
 _WIDEST: Final = 0.85  # face widths from the eyes' middle up to which an opening shows a head
+_HEAD: Final = 1.25  # face widths from between the eyes within which all of a head lies
 _NAPE_SHADE: Final = 0.35  # of the hair's own colour: what hangs behind the neck gets little light
 _INSET: Final = 0.02  # face widths by which the bald head stays inside the wig
 
@@ -169,6 +170,7 @@ class _Outline:
         # Down to the ears' lower end: they are hidden by a wig that lies over them, and stay where it ends above them.
         fade = np.clip((_SPAN - np.abs(self.angle)) / 0.2, 0, 1)
         fade *= np.clip((0.45 * self.face_width - self.below) / (0.08 * self.face_width), 0, 1)
+        fade *= np.clip((_HEAD * self.face_width - self.radius) / (0.1 * self.face_width), 0, 1)
         return np.asarray(over * fade, np.float32)
 
     def opening(self) -> Matte:
