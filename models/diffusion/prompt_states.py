@@ -54,7 +54,12 @@ def prompt_states(pipe: Any, family: Family, prompt: Prompt, negative: Prompt) -
         facts: dict[str, Any] = {"prompt_chunks": 1, "prompt_weights": "not_applied" if weighted else "none"}
         if dropped := _num_dropped(pipe, family, prompt.text):
             facts["prompt_tokens_dropped"] = dropped
-        return PromptStates(arguments={"prompt": prompt.text, "negative_prompt": negative.text}, facts=facts)
+        arguments: dict[str, Any] = {"prompt": prompt.text}
+        if family is Family.SD3:
+            arguments["negative_prompt"] = negative.text
+        elif negative.text:  # FLUX' guidance is distilled: there is no second pass for a negative prompt
+            facts["negative_prompt"] = "not_applied"
+        return PromptStates(arguments=arguments, facts=facts)
     import torch
 
     with torch.no_grad():
