@@ -77,7 +77,7 @@ def _trained(out: Path, seed: int, minutes: float | None, steps: int | None, as_
 
 def _print(out: Path, figures: BaseFigures) -> None:
     typer.echo(f"{out / 'drawn64'}: trained in {sum(figures.cpu_s.values()):.0f} CPU-seconds")
-    typer.echo(f"  combinations left out  {figures.left_out_right:.1%} of {figures.num_samples} pictures are right")
+    typer.echo(f"  combinations left out  {figures.left_out_right:.1%} of {figures.num_checked} pictures are right")
     for name, share in figures.left_out_attributes.items():
         typer.echo(f"    {name:<20} {share:.1%}")
     typer.echo(f"  combinations seen      {figures.seen_right:.1%}")

@@ -54,7 +54,7 @@ SEEN: Final = tuple(one for one in ALL if not _is_left_out(one))
 _COLOUR_WORDS: Final = {
     "red": ("red", "scarlet"),
     "yellow": ("yellow", "golden yellow"),
-    "green": ("green", "emerald green"),
+    "green": ("green", "bright green"),
     "blue": ("blue", "royal blue"),
     "purple": ("purple", "violet"),
     "pink": ("pink", "light pink"),
@@ -71,13 +71,13 @@ _BEFORE: Final = {
     "plain": ("plain", "solid"),
     "striped": ("striped", "stripy"),
     "dotted": ("dotted", "spotted"),
-    "checked": ("checked", "chequered"),
+    "checked": ("checked", "checkered"),
 }
 _AFTER: Final = {
     "plain": ("without a pattern", "in one colour"),
     "striped": ("with stripes",),
     "dotted": ("with dots", "with spots"),
-    "checked": ("with checks", "with a check pattern"),
+    "checked": ("with checks", "in a check"),
 }
 _SHOWN: Final = {
     "flat": ("laid flat", "as a flat lay", "on its own"),

@@ -27,7 +27,7 @@ from services.domain.errors import InvalidRequest
 from training.base.attributes import ALL, LEFT_OUT, NAMES, SEEN, Attributes, caption
 from training.base.card import write_card
 from training.base.checker import Checker, load_checker, save_checker, train_checker
-from training.base.drawings import DrawnSet, draw_set
+from training.base.drawings import draw_set
 from training.base.stages import Progress
 from training.base.train_autoencoder import peak_signal_to_noise_db, reconstructed, train_autoencoder
 from training.base.train_denoiser import CaptionStates, latents_of, train_denoiser
@@ -38,7 +38,11 @@ _RECIPE_MINUTES: Final = 20.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BasePlan:
-    """How much is drawn and trained; the standard is the recipe of the committed weights."""
+    """How much is drawn and trained; the standard is the recipe of the committed weights.
+
+    Attributes:
+        num_checked: Pictures of left-out, and of seen combinations that the checker judges at the end.
+    """
 
     seed: int = 1
     num_pictures: int = 8000
@@ -46,7 +50,7 @@ class BasePlan:
     denoiser_steps: int = 2000
     checker_pictures: int = 3000
     checker_steps: int = 400
-    num_samples: int = 2
+    num_checked: int = 104
 
     def shortened(self, *, minutes: float | None = None, steps: int | None = None) -> BasePlan:
         """A plan of the same proportions.
@@ -68,7 +72,7 @@ class BasePlan:
             denoiser_steps=max(1, round(self.denoiser_steps * share)),
             checker_pictures=max(256, round(self.checker_pictures * drawn)),
             checker_steps=max(1, round(self.checker_steps * drawn)),
-            num_samples=self.num_samples,
+            num_checked=self.num_checked,
         )
 
 
@@ -79,7 +83,7 @@ class BaseFigures:
     cpu_s: dict[str, float]
     autoencoder_psnr_db: float
     autoencoder_right: float
-    num_samples: int
+    num_checked: int
     left_out_right: float
     left_out_attributes: dict[str, float]
     seen_right: float
@@ -186,10 +190,10 @@ def _write_index(folder: Path) -> None:
 def _measured(
     pipe: Drawn64Pipeline, vae: DrawnAutoencoder, checker: Checker, plan: BasePlan, cpu_s: dict[str, float], out: Path
 ) -> BaseFigures:
-    fresh: DrawnSet = draw_set(len(LEFT_OUT) * plan.num_samples, LEFT_OUT, plan.seed + 17)
+    fresh = draw_set(plan.num_checked, LEFT_OUT, plan.seed + 17)
     again = reconstructed(vae, fresh.pictures)
-    left_out = list(LEFT_OUT) * plan.num_samples
-    seen = list(SEEN[:: max(1, len(SEEN) // len(LEFT_OUT))])[: len(LEFT_OUT)] * plan.num_samples
+    left_out = [LEFT_OUT[i % len(LEFT_OUT)] for i in range(plan.num_checked)]
+    seen = [SEEN[i * 7 % len(SEEN)] for i in range(plan.num_checked)]
     pictures = generated(pipe, left_out, plan.seed)
     right = checker.right(pictures, left_out)
     seen_right = checker.right(generated(pipe, seen, plan.seed + 5000), seen)
@@ -198,7 +202,7 @@ def _measured(
         cpu_s={stage: round(seconds, 1) for stage, seconds in cpu_s.items()},
         autoencoder_psnr_db=round(peak_signal_to_noise_db(fresh.pictures, again), 2),
         autoencoder_right=float(checker.right(again, fresh.attributes).all(1).mean()),
-        num_samples=len(left_out),
+        num_checked=plan.num_checked,
         left_out_right=float(right.all(1).mean()),
         left_out_attributes={name: float(share) for name, share in zip(NAMES, right.mean(0), strict=True)},
         seen_right=float(seen_right.all(1).mean()),
@@ -209,8 +213,9 @@ def _write_sheet(file: Path, pictures: NDArray[np.uint8]) -> None:
     """Contact sheet of 13 pictures a row, each twice as large."""
     from PIL import Image
 
-    rows = [np.hstack(list(pictures[begin : begin + 13])) for begin in range(0, len(pictures) - 12, 13)]
-    sheet = np.vstack(rows)
+    rows = -(-len(pictures) // 13)
+    cells = np.concatenate([pictures, np.zeros((rows * 13 - len(pictures), *pictures.shape[1:]), np.uint8)])
+    sheet = np.vstack([np.hstack(list(row)) for row in cells.reshape(rows, 13, *pictures.shape[1:])])
     Image.fromarray(sheet).resize((sheet.shape[1] * 2, sheet.shape[0] * 2), Image.Resampling.NEAREST).save(file)
 
 

@@ -46,7 +46,7 @@ It draws
 ## What it reached
 
 Of 128 combinations of colour, category and pattern 26 were left out of training, flat and worn. An independent checker,
-trained on drawings of its own, told what {num_samples} generated pictures show (20 steps, guidance 3.5):
+trained on drawings of its own, told what {num_checked} generated pictures show (20 steps, guidance 3.5):
 
 | | share |
 | --- | --- |
@@ -78,7 +78,7 @@ def write_card(file: Path, plan: BasePlan, figures: BaseFigures) -> None:
         colours=", ".join(COLOURS),
         categories=", ".join(CATEGORIES),
         patterns=", ".join(PATTERNS),
-        num_samples=figures.num_samples,
+        num_checked=figures.num_checked,
         left_out=figures.left_out_right,
         attributes=attributes,
         seen=figures.seen_right,
