@@ -140,22 +140,35 @@ def resized(pixels: Picture, crop: tuple[int, int, int, int], bucket: tuple[int,
     return np.asarray(cv2.resize(part, bucket, interpolation=mode), np.uint8)
 
 
-def loss_mask(picture: OpenedPicture, beside: bytes | None, mask: MaskFrom, tell: Tell) -> Picture | None:
-    """Where the loss counts, uint8 (h, w), 255 there; None for everywhere."""
-    match mask:
-        case MaskFrom.FILES if beside is not None:
-            return _mask_file(beside, picture, tell)
-        case MaskFrom.TRANSPARENCY:
-            return picture.alpha
-        case MaskFrom.PERSON:
-            from models.perception.person import person_matte
+class LossMasks:
+    """Says where the loss counts. May be shared between threads: each gets networks of its own."""
 
-            return np.asarray(np.round(person_matte(picture.rgb) * 255), np.uint8)
-        case MaskFrom.GARMENT:
-            from models.tryon.garment.mask import find_garment
+    def __init__(self, kind: MaskFrom) -> None:
+        self._kind = kind
+        self._local = threading.local()
 
-            return find_garment(picture.rgb).mask.astype(np.uint8) * np.uint8(255)
-    return None
+    def mask(self, picture: OpenedPicture, beside: bytes | None, tell: Tell) -> Picture | None:
+        """uint8 (h, w), 255 where the loss counts; None for everywhere. ``beside`` is the mask's own file.
+
+        Raises:
+            Unavailable: ``weights_missing``.
+        """
+        match self._kind:
+            case MaskFrom.FILES if beside is not None:
+                return _mask_file(beside, picture, tell)
+            case MaskFrom.TRANSPARENCY:
+                return picture.alpha
+            case MaskFrom.PERSON:
+                from models.perception.person import PersonSegmenter
+
+                if not hasattr(self._local, "people"):
+                    self._local.people = PersonSegmenter()
+                return np.asarray(np.round(self._local.people.matte(picture.rgb) * 255), np.uint8)
+            case MaskFrom.GARMENT:
+                from models.tryon.garment.mask import find_garment
+
+                return find_garment(picture.rgb).mask.astype(np.uint8) * np.uint8(255)
+        return None
 
 
 def _mask_file(data: bytes, picture: OpenedPicture, tell: Tell) -> Picture | None:

@@ -12,9 +12,9 @@ from typing import Any, Final
 from services.domain.errors import Conflict, ContentRejected
 from training.data.buckets import Bucket, buckets_for, nearest_bucket
 from training.data.captions import Captioner
-from training.data.crops import MaskFrom, fitted, loss_mask, resized
+from training.data.crops import LossMasks, MaskFrom, fitted, resized
 from training.data.examine import ScanOptions
-from training.data.findings import Fault, Finding, Outcome, finding
+from training.data.findings import Fault, Finding, Outcome, Rules, finding
 from training.data.pictures import open_picture
 from training.data.prepared import MANIFEST, PreparedDataset, open_prepared
 from training.data.report import REPORT_PAGE, REPORT_PARTS, parts_of_scan, report_page
@@ -73,8 +73,10 @@ def prepare(
     scanned = scan(source, options.scan, captioner=captioner, on_picture=lambda number: on_progress("scanning", number))
     _require_usable(scanned, strict=options.strict)
 
+    masks = LossMasks(options.mask)
+
     def store(pair: tuple[RawSample, ScannedPicture]) -> tuple[PictureToStore, list[Finding]]:
-        return _to_store(*pair, buckets, options)
+        return _to_store(*pair, buckets, masks, options.scan.rules)
 
     def stored() -> Iterator[PictureToStore]:
         pairs = _again(source, scanned)
@@ -127,10 +129,10 @@ def _again(source: Source, scanned: Scan) -> Iterator[tuple[RawSample, ScannedPi
 
 
 def _to_store(
-    raw: RawSample, scanned: ScannedPicture, buckets: tuple[Bucket, ...], options: PrepareOptions
+    raw: RawSample, scanned: ScannedPicture, buckets: tuple[Bucket, ...], masks: LossMasks, rules: Rules
 ) -> tuple[PictureToStore, list[Finding]]:
     assert raw.data is not None
-    picture = open_picture(raw.data, raw.name, options.scan.rules, [])
+    picture = open_picture(raw.data, raw.name, rules, [])
     assert picture is not None, "the scan kept these very bytes"
     found: list[Finding] = []
     size = (picture.rgb.shape[1], picture.rgb.shape[0])
@@ -142,7 +144,7 @@ def _to_store(
             f"What is shown has {crop[2]}x{crop[3]} pixels: enlarged {enlarged:.2f} times to {bucket[0]}x{bucket[1]}."
         )
         found.append(finding(raw.name, Fault.ENLARGED, Outcome.NOTED, detail))
-    mask = loss_mask(picture, raw.mask, options.mask, lambda *one: found.append(finding(raw.name, *one)))
+    mask = masks.mask(picture, raw.mask, lambda *one: found.append(finding(raw.name, *one)))
     scale = picture.original_size[0] / size[0]
     return (
         PictureToStore(

@@ -35,8 +35,6 @@ Parts = dict[str, Any]
 
 def parts_of_scan(scanned: Scan, dataset: PreparedDataset | None = None) -> Parts:
     """The report of a scan, and of the dataset made from it where there is one."""
-    thumbnails = [_uri(scanned.thumbnails.get(one.thumbnail)) for one in _spread(scanned.pictures, _MOST_SAMPLES)]
-    names = [one.name for one in _spread(scanned.pictures, _MOST_SAMPLES)]
     captions = [one.caption for one in scanned.pictures]
     clusters: dict[int, list[tuple[str, int]]] = defaultdict(list)
     for one in scanned.pictures:
@@ -55,12 +53,7 @@ def parts_of_scan(scanned: Scan, dataset: PreparedDataset | None = None) -> Part
         "tags": _tags(captions),
         "clusters": _clusters(clusters, lambda place: _uri(scanned.thumbnails.get(place))),
         "findings": _findings(scanned),
-        "samples": [
-            {"name": name, "caption": caption, "picture": picture}
-            for name, caption, picture in zip(
-                names, [one.caption for one in _spread(scanned.pictures, _MOST_SAMPLES)], thumbnails, strict=True
-            )
-        ],
+        "samples": _scanned_samples(scanned) if dataset is None else _stored_samples(dataset),
         "licence": None if dataset is None else dataset.manifest.get("licence"),
         "consent": None if dataset is None else dataset.manifest.get("consent"),
         "digest": None if dataset is None else dataset.digest,
@@ -81,7 +74,6 @@ def parts_of_dataset(dataset: PreparedDataset) -> Parts:
     clusters: dict[int, list[tuple[str, int]]] = defaultdict(list)
     for index, one in enumerate(dataset.samples):
         clusters[one.cluster].append((one.name, index))
-    shown = _spread(range(len(dataset)), _MOST_SAMPLES)
     return {
         "title": str(dataset.manifest.get("source", dataset.folder.name)),
         "is_prepared": True,
@@ -96,13 +88,30 @@ def parts_of_dataset(dataset: PreparedDataset) -> Parts:
         "tags": _tags(dataset.captions),
         "clusters": _clusters(clusters, picture),
         "findings": [],
-        "samples": [
-            {"name": dataset.samples[i].name, "caption": dataset.caption(i), "picture": picture(i)} for i in shown
-        ],
+        "samples": _stored_samples(dataset),
         "licence": dataset.manifest.get("licence"),
         "consent": dataset.manifest.get("consent"),
         "digest": dataset.digest,
     }
+
+
+def _scanned_samples(scanned: Scan) -> list[Parts]:
+    return [
+        {"name": one.name, "caption": one.caption, "picture": _uri(scanned.thumbnails.get(one.thumbnail))}
+        for one in _spread(scanned.pictures, _MOST_SAMPLES)
+    ]
+
+
+def _stored_samples(dataset: PreparedDataset) -> list[Parts]:
+    """Pictures as training sees them, cropped."""
+    return [
+        {
+            "name": dataset.samples[index].name,
+            "caption": dataset.caption(index),
+            "picture": _uri(thumbnail_of(dataset.picture(index))),
+        }
+        for index in _spread(range(len(dataset)), _MOST_SAMPLES)
+    ]
 
 
 def report_page(parts: Mapping[str, Any]) -> str:
