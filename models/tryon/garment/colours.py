@@ -14,6 +14,11 @@ _SHADES: Final = 3  # of cloth
 _HAIR_SHADES: Final = 4
 _NEAR: Final = 0.12  # of the span: how far from the lower clothes a pixel may have been taken for the upper ones
 _CLEARLY: Final = 7.0  # LAB: nearer by this much to the other cloth
+_CLEARLY_BY_HUE: Final = 3.0
+_DARKEST: Final = 9.0  # L: below it there is no hue
+_EVEN: Final = 0.01  # of the span
+_GUESS: Final = 0.06  # of the span: a hem that goes up and down by more is no hem
+_ALIKE: Final = 9.0  # LAB distance below which two cloths are one, and where one ends is a guess
 _LOCK: Final = 13.0  # LAB distance to a shade of the hair of what may be hair
 _APART: Final = 6.0  # LAB: nearer to the hair than to cloth and to skin by this much
 _JOINED: Final = 0.4  # of the span: a gap that a ponytail may have to the hair on the head
@@ -38,12 +43,50 @@ def told_apart(rgb: NDArray[np.uint8], upper: Mask, lower: Mask, figure: Figure)
     shades = [_shades(rgb, mask, _SHADES) for mask in ((upper > 0.9) & ~disputed, sure_lower)]
     if any(shade is None for shade in shades):
         return upper, lower
+    of_upper, of_lower = (shade for shade in shades if shade is not None)
+    if float(_distance(of_lower, of_upper).max()) < _ALIKE:
+        upper, lower = _level(upper, lower, figure)
     colour = _lab(rgb[rows, columns])
-    to_upper, to_lower = (_distance(colour, shade) for shade in shades if shade is not None)
     share = np.zeros(upper.shape, np.float32)
-    share[rows, columns] = np.clip((to_upper - to_lower - _CLEARLY) / 4 + 0.5, 0, 1)
+    share[rows, columns] = _nearer(colour, of_upper, of_lower, _CLEARLY)
+    # In the shade of a hand or a hem, hue says more than brightness.
+    part = np.s_[rows.min() : rows.max() + 1, columns.min() : columns.max() + 1]
+    even = cv2.GaussianBlur(_lab(np.ascontiguousarray(rgb[part])), (0, 0), max(0.8, _EVEN * figure.span))
+    colour = even[rows - rows.min(), columns - columns.min()]
+    by_hue = _nearer(_hue(colour), _hue(of_upper), _hue(of_lower), _CLEARLY_BY_HUE) * (colour[:, 0] > _DARKEST)
+    share[rows, columns] = np.maximum(share[rows, columns], by_hue)
     share = np.where(disputed, cv2.medianBlur(share, 5), 0).astype(np.float32)
     return upper * (1 - share), np.maximum(lower, upper * share)
+
+
+def _nearer(colour: Colours, upper: Colours, lower: Colours, clearly: float) -> NDArray[np.float32]:
+    """0 to 1: how surely colours (n, 3) are of the lower cloth, by distance."""
+    to_upper, to_lower = _distance(colour, upper), _distance(colour, lower)
+    return np.asarray(np.clip((to_upper - to_lower - clearly) / 4 + 0.5, 0, 1), np.float32)
+
+
+def _hue(lab: Colours) -> Colours:
+    """What of a colour stays in the shade: chroma as a share of brightness, of LAB's size."""
+    return np.asarray(50 * lab[..., 1:] / (lab[..., :1] + 12), np.float32)
+
+
+def _level(upper: Mask, lower: Mask, figure: Figure) -> tuple[Mask, Mask]:
+    """Clothes that look alike, parted by a level line where the guess has it on average."""
+    solid = lower > 0.5
+    columns = np.flatnonzero(solid.any(0))
+    first = solid[:, columns].argmax(0)
+    met = upper[np.maximum(first - 2, 0), columns] > 0.3
+    if met.sum() < 0.1 * figure.span:
+        return upper, lower
+    along = figure.locate(np.stack([columns[met], first[met]], 1).astype(np.float32))
+    if float(np.std(along[:, 1])) < _GUESS * figure.span:
+        return upper, lower
+    height, width = upper.shape
+    y, x = np.ogrid[0:height, 0:width]
+    down = (x - figure.origin[0]) * figure.down[0] + (y - figure.origin[1]) * figure.down[1]
+    below = np.clip(down - float(np.median(along[:, 1])) + 0.5, 0, 1)
+    both = np.minimum(upper + lower, 1)
+    return np.asarray(both * (1 - below), np.float32), np.asarray(both * below, np.float32)
 
 
 def with_long_hair(rgb: NDArray[np.uint8], hair: Mask, upper: Mask, skin: Mask, person: Mask, figure: Figure) -> Mask:

@@ -14,7 +14,7 @@ from models.tryon.garment.canvas import Canvas
 from models.tryon.garment.figure import Side, usable_arm
 from models.tryon.garment.fit import Trunk, fit_trunk
 from models.tryon.garment.legs import fit_leg, fit_overall, fit_skirt, fit_waist
-from models.tryon.garment.pleats import Pleated, pleated
+from models.tryon.garment.pleats import Pleated, pleated, smoothed_edges
 from models.tryon.garment.sleeves import Strip, closed, fit_sleeve
 from models.tryon.garment.uncover import Removal, uncover
 from models.tryon.garment.warp import Box, Colours, Mask, Points, WarpMap, strip_map
@@ -22,6 +22,8 @@ from models.tryon.garment.wearer import Wearer, arm_mask, head_mask
 from services.domain.product import GarmentCategory
 
 _FROM_WAIST: Final = (GarmentCategory.SKIRT, GarmentCategory.TROUSERS)
+_TO_HAND: Final = 0.9  # of the arm: a sleeve that ends beyond it is long
+_RIM: Final = 0.035  # of the span: so wide is the rim of a cuff, and its shadow
 _INNER_LIGHT: Final = 0.82
 
 
@@ -78,11 +80,12 @@ class Fitted:
 def fit(asset: Asset, wearer: Wearer) -> Fitted:
     """Where each piece goes."""
     figure = wearer.figure
+    old = None if wearer.is_one_piece else wearer.lower
     if asset.category is GarmentCategory.SKIRT:
-        skirt = fit_skirt(asset, figure)
+        skirt = fit_skirt(asset, figure, old)
         return Fitted(trunk=skirt, scale=skirt.scale)
     if asset.category is GarmentCategory.TROUSERS:
-        waist = fit_waist(asset, figure)
+        waist = fit_waist(asset, figure, old)
         legs = tuple(fit_leg(asset, waist, figure, side, wearer.person, wearer.lower) for side in Side)
         return Fitted(trunk=None, legs=legs, scale=waist.scale)
     if asset.category is GarmentCategory.OVERALL:
@@ -120,6 +123,7 @@ def draw(asset: Asset, fitted: Fitted, shape: tuple[int, int], *, span: float = 
         fade: Mask | None = None,
         *,
         folds: Pleated | None = None,
+        within: Points | None = None,
     ) -> None:
         if mapped.box.is_empty:
             return
@@ -135,8 +139,10 @@ def draw(asset: Asset, fitted: Fitted, shape: tuple[int, int], *, span: float = 
         if fade is not None:
             colours, alpha, gaps = closed(colours, alpha, fade)
             alpha = alpha * np.clip(fade, 0, 1)
+            if within is not None:
+                alpha = alpha * _inside(within, mapped.box)
         if folds is not None:
-            colours *= folds.light[..., None]
+            colours = smoothed_edges(colours, mapped) * folds.light[..., None]
         layers.append(
             Layer(
                 name=name,
@@ -169,8 +175,24 @@ def draw(asset: Asset, fitted: Fitted, shape: tuple[int, int], *, span: float = 
         fade[-1] = 2
         along = np.broadcast_to(fade[:, None, None], (*strip.product.shape[:2], 1))
         mapped = strip_map(strip.picture, np.concatenate([strip.product, along], 2), shape)
-        add(f"sleeve_{strip.side}", mapped, None, mapped.extra)
+        add(f"sleeve_{strip.side}", mapped, None, mapped.extra, within=strip.outline)
     return layers
+
+
+def _inside(outline: Points, box: Box) -> Mask:
+    """Coverage of a closed polygon within ``box``; a mesh alone ends in stairs."""
+    import cv2
+
+    width, height = box.size
+    drawn = np.zeros((height, width), np.uint8)
+    cv2.fillPoly(
+        drawn,
+        [np.round((outline - (box.left, box.top)) * 16).astype(np.int32)],
+        255,
+        lineType=cv2.LINE_AA,
+        shift=4,
+    )
+    return np.asarray(cv2.GaussianBlur(drawn, (0, 0), 0.7).astype(np.float32) / 255)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -307,7 +329,7 @@ class _Stage:
 
     def lay_front(self) -> None:
         """Head, hands, and clothes that stay over the garment."""
-        front = np.maximum.reduce([self.head, *self.wearer.hands.values()])
+        front = np.maximum.reduce([self.head, *(self._hand(side) for side in Side)])
         if self.asset.category in _FROM_WAIST and not self.wearer.is_one_piece:
             front = np.maximum(front, self.wearer.upper)
         self.canvas.restore(front)
@@ -316,6 +338,19 @@ class _Stage:
             # The rim of the old cuff goes, and skin that was made runs into the hand.
             box, colours = self.removal.arm_colours[side]
             self.canvas.lay(colours, wrist * self.wearer.hands[side][box.slices], box)
+
+    def _hand(self, side: Side) -> Mask:
+        """A hand before the garment; under a long sleeve's end without the rim of the old cuff."""
+        import cv2
+
+        hand = self.wearer.hands[side]
+        sleeve = next((strip for strip in self.fitted.sleeves if strip.side is side), None)
+        if sleeve is None or sleeve.end_share < _TO_HAND:
+            return hand
+        size = max(3, round(2 * _RIM * self.span) | 1)
+        kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (size, size))
+        cuff = cv2.dilate(self.wearer.upper * self._beyond(side, at_armpit=True), kernel)
+        return np.asarray(hand * (1 - cuff), np.float32)
 
     def _lay(self, layer: Layer, light: Mask, shadow_where: Mask | float) -> None:
         where, alpha = layer.box.slices, layer.alpha

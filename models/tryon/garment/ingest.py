@@ -14,11 +14,12 @@ from models.tryon.garment.asset import MAX_SIDE_PX, GarmentAsset
 from models.tryon.garment.category import CHEST, CategoryGuess, contradiction, recognize_category
 from models.tryon.garment.edges import soft_edges
 from models.tryon.garment.landmarks import HalfTop, SleeveKind, halves_of_top, landmarks_of
+from models.tryon.garment.lining import without_lining
 from models.tryon.garment.mask import GarmentMask, find_garment
 from models.tryon.garment.neck import Neck, find_neck
 from models.tryon.garment.notches import Point
 from models.tryon.garment.opening import find_opening
-from models.tryon.garment.outline import redrawn
+from models.tryon.garment.outline import redrawn, without_spikes
 from models.tryon.garment.pins import pinned, require_order
 from models.tryon.garment.quality import (
     alpha_reasons,
@@ -90,10 +91,9 @@ def ingest_garment(
     check_canceled()
     cutout = _cut_out(_straight(picture), found.mask if picture.alpha is None else picture.alpha / 255)
     check_canceled()
-    if picture.alpha is None and (found.faint or not found.plain):
-        cutout = replace(cutout, mask=redrawn(cutout.rgb, cutout.mask, faint=found.faint))
     if picture.alpha is None:
-        color, coverage = soft_edges(cutout.rgb, cutout.mask, is_drawn=found.faint or not found.plain)
+        cutout, front = _drawn(cutout, found)
+        color, coverage = soft_edges(cutout.rgb, front, is_drawn=_needs_drawing(found))
         quality += sharpness_reasons(cutout.rgb, np.asarray(coverage * 255, np.uint8))
     else:
         color, coverage = cutout.rgb, cutout.mask
@@ -154,6 +154,21 @@ def _found(picture: PictureSource) -> tuple[GarmentMask, list[QualityReason]]:
     found = GarmentMask(mask=mask, plain=True, contrast=np.inf, faint=False, parts=(int(mask.sum()),))
     quality = alpha_reasons(picture.alpha)
     return found, quality or frame_reasons(mask, None)
+
+
+def _needs_drawing(found: GarmentMask) -> bool:
+    return found.faint or not found.plain
+
+
+def _drawn(cutout: _Cutout, found: GarmentMask) -> tuple[_Cutout, NDArray[np.float32]]:
+    """The cutout with an even outline where its mask may be ragged, and the mask of its front alone."""
+    if not _needs_drawing(found):
+        return cutout, cutout.mask
+    front = cutout.mask if found.faint else without_lining(cutout.rgb, cutout.mask)
+    whole = replace(cutout, mask=redrawn(cutout.rgb, cutout.mask, faint=found.faint))
+    if found.faint:
+        return whole, whole.mask
+    return whole, np.minimum(whole.mask, redrawn(cutout.rgb, without_spikes(front), faint=False))
 
 
 def _straight(picture: PictureSource) -> NDArray[np.uint8]:

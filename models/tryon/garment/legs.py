@@ -21,6 +21,7 @@ _DRAPE: Final = 0.90
 _LEG_DRAPE: Final = 0.86
 _CROTCH: Final = 0.20  # of the span below the hip joints
 _WAIST: Final = -0.30  # of the span: where a waistband sits, from the hip joints
+_HIGHER: Final = 0.3  # of the span: how far up a waistband may be moved
 _FULL: Final = (0.83, 1.22)  # of the leg: trousers of such a length end at the ankle
 _FULL_BAGGY: Final = (0.6, 1.22)  # overalls are wider at the waist than what they end at says
 _SNAP: Final = (0.74, 1.28)
@@ -47,11 +48,19 @@ class Waist:
     half: dict[Side, float]
 
 
-def fit_waist(garment: Garment, figure: Figure) -> Waist:
-    """The waistband on the hips, as wide as the body there if the garment lets it."""
+def fit_waist(garment: Garment, figure: Figure, cloth: Mask | None = None) -> Waist:
+    """The waistband on the hips, as wide as the body there if the garment lets it.
+
+    Args:
+        garment: What hangs from the waist.
+        figure: The body.
+        cloth: What is worn there in the photo: the new waistband is not below an old one that is seen.
+    """
     marks = {name: np.array(point, np.float32) for name, point in garment.landmarks.items()}
     width = float(np.linalg.norm(marks["waist_left"] - marks["waist_right"]))
     row = figure.torso_length + _WAIST * figure.span
+    if cloth is not None:
+        row = min(row, max(_top_of(cloth, figure) - 0.03 * figure.span, row - _HIGHER * figure.span))
     usual = 0.52 * figure.shown_span
     # Hands beside the hips look like a part of them.
     half = {side: float(np.clip(figure.reach(row, side) * 1.01, 0.75 * usual, 1.2 * usual)) for side in Side}
@@ -59,6 +68,18 @@ def fit_waist(garment: Garment, figure: Figure) -> Waist:
     body = float(np.clip(sum(half.values()), 0.85 * hips, 1.25 * hips))
     narrow = figure.shown_span / figure.span
     return Waist(scale=body / narrow / (width * _DRAPE), row=row, half=half)
+
+
+def _top_of(cloth: Mask, figure: Figure) -> float:
+    """How far below the shoulders cloth begins near the body's axis, pixels; infinite where none is seen."""
+    aside = np.linspace(-0.2, 0.2, 9, dtype=np.float32) * np.float32(figure.shown_span)
+    rows = np.arange(0.45 * figure.torso_length, 1.2 * figure.torso_length, dtype=np.float32)
+    at = np.rint(figure.place(np.stack(np.meshgrid(aside, rows), -1))).astype(int)
+    height, width = cloth.shape
+    inside = (at[..., 0] >= 0) & (at[..., 0] < width) & (at[..., 1] >= 0) & (at[..., 1] < height)
+    seen = inside & (cloth[np.clip(at[..., 1], 0, height - 1), np.clip(at[..., 0], 0, width - 1)] > 0.5)
+    full = seen.mean(1) > 0.25
+    return float(rows[int(full.argmax())]) if full.any() else float("inf")
 
 
 def leg_frame(garment: Garment) -> ProductFrame:
@@ -273,10 +294,10 @@ def fit_overall(garment: Garment, figure: Figure, person: Mask, cloth: Mask) -> 
     return bib, legs
 
 
-def fit_skirt(garment: Garment, figure: Figure) -> Trunk:
+def fit_skirt(garment: Garment, figure: Figure, cloth: Mask | None = None) -> Trunk:
     """A skirt on the hips, ending at its own hem."""
     marks = {name: np.array(point, np.float32) for name, point in garment.landmarks.items()}
-    waist = fit_waist(garment, figure)
+    waist = fit_waist(garment, figure, cloth)
     frame = product_frame(marks, ("waist_right", "waist_left"), ("hem_right", "hem_left"))
     narrow = figure.shown_span / figure.span
     product: list[Points] = []

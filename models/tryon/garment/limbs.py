@@ -192,6 +192,7 @@ def shaded(
     # The side towards the body gets less light.
     level *= (1 - 0.05 * np.clip(-across, 0, 1)).astype(np.float32)
     level *= _knee(across * sign, along, limb.bend) if limb.is_leg else _elbow(across, along, limb.bend)
+    level = np.where(inside > 0, level, np.float32(_EDGE_LIGHT))
     soft = cv2.GaussianBlur(level, (0, 0), max(0.6, 0.06 * limb.width)).astype(np.float32)
     size = (max(2, inside.shape[0] // 14), max(2, inside.shape[1] // 14))
     patches = cv2.resize(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from models.tryon.garment.snapping import cheapest_path
 
+_SPIKE: Final = 0.018  # of the long side: thinner is no cloth
 _STEP: Final = 2.0  # px between points of the line, of a garment of a thousand
 _ROUNDED: Final = {False: (3.0,), True: (8.0, 2.5)}  # points: by how much it is evened before each pass
 _REACH: Final = {False: 0.014, True: 0.034}  # of the long side: how far the line may move; of a faint garment
@@ -83,6 +84,16 @@ def _moved(
     chosen = cheapest_path(np.asarray(-gained, np.float32), _STIFF[faint])
     moved = curve + offsets[beside : beside + 2 * reach + 1][chosen][:, None] * normal
     return np.asarray(gaussian_filter1d(moved, _EVENED, axis=0, mode="wrap"), np.float32)
+
+
+def without_spikes(mask: NDArray[np.float32]) -> NDArray[np.float32]:
+    """``mask`` without a hanger's stubs and nicks; the corners that this rounds, ``redrawn`` finds again."""
+    import cv2
+
+    size = max(3, round(_SPIKE * max(mask.shape)) | 1)
+    disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (size, size))
+    hard = (mask > 0.5).astype(np.float32)
+    return np.asarray(cv2.morphologyEx(cv2.morphologyEx(hard, cv2.MORPH_OPEN, disc), cv2.MORPH_CLOSE, disc), np.float32)
 
 
 def _seen(rgb: NDArray[np.uint8], *, faint: bool) -> NDArray[np.float32]:

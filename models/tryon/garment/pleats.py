@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from models.tryon.garment.figure import Side
 from models.tryon.garment.seams import ProductFrame
-from models.tryon.garment.warp import Mask, WarpMap
+from models.tryon.garment.warp import Colours, Mask, WarpMap
 
 # Edges of the folds from the middle to the side, as shares of the half-width; uneven, as cloth falls.
 _EDGES: Final = {
@@ -25,6 +25,7 @@ _SQUEEZED: Final = 1.16  # so far cloth gives way as a whole
 _FRONT: Final = 0.08  # of what is more than that is squeezed on the folds' fronts
 _UPRIGHT: Final = 0.16  # of the length: towards the hem its line is kept
 _DEEP: Final = 0.62  # darkening behind a fold's edge, for a cloth that is narrowed to nothing
+_JUMP: Final = 2.5  # product pixels from one pixel to the next
 _CREST: Final = 0.16
 
 
@@ -102,6 +103,21 @@ def pleated(mapped: WarpMap, gather: Gather) -> Pleated:
     x = mapped.x + shift * np.float32(frame.across[0]) + drop * np.float32(frame.down[0])
     y = mapped.y + shift * np.float32(frame.across[1]) + drop * np.float32(frame.down[1])
     return Pleated(map=WarpMap(box=mapped.box, x=x, y=y), light=_soft(light), hidden=hidden)
+
+
+def smoothed_edges(colours: Colours, mapped: WarpMap) -> Colours:
+    """Colours seen through a map with folds, without the stairs that a jump of the map makes."""
+    import cv2
+
+    jumps = np.zeros(mapped.x.shape, np.uint8)
+    for plane in (mapped.x, mapped.y):
+        jumps[:, 1:] |= np.abs(np.diff(plane, axis=1)) > _JUMP
+    if not jumps.any():
+        return colours
+    near = cv2.dilate(jumps, np.ones((3, 3), np.uint8)) > 0
+    out = colours.copy()
+    out[near] = cv2.GaussianBlur(colours, (0, 0), 0.9)[near]
+    return out
 
 
 def _soft(light: Mask) -> Mask:

@@ -21,6 +21,7 @@ _SNAP: Final = (0.72, 1.3)
 _LONG: Final = (0.74, 1.16)  # of the arm: a sleeve of such a length ends at the wrist
 _EASE_OUTER: Final = (1.08, 1.38)  # least and most half-width, of the bare arm's
 _EASE_INNER: Final = (1.08, 1.75)
+_OVER_CUFF: Final = 0.03  # of the span: how far a long sleeve goes on over the hand, to hide the rim of the old cuff
 _FLARED: Final = 0.35  # how much more the end of a short sleeve may stand off
 _HIDDEN: Final = 0.10  # of the span: how far inwards of the seam an arm may hide the trunk
 _LEAST_INNER: Final = 0.55  # of the bare arm's: a sleeve squeezed against the trunk
@@ -123,7 +124,7 @@ def fit_sleeve(trunk: Trunk, figure: Figure, side: Side, person: Mask, hand: Mas
     starts = [_share_along(line, point) for point in trunk.seams[side]]
     ends = [start + length / usual for start, length in zip(starts, lengths, strict=True)]
     if _LONG[0] <= (ends[0] + ends[1]) / 2 <= _LONG[1]:
-        ends = [_hand_begins(hand, line)] * 2
+        ends = [_hand_begins(hand, line) + _OVER_CUFF * figure.span / max(arm.length, 1.0)] * 2
     else:
         # A cuff goes round the arm, whichever way the sleeve lay on the table.
         middle = max((ends[0] + ends[1]) / 2, max(starts) + _SHORTEST)

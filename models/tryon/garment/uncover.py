@@ -25,6 +25,7 @@ _LUMA: Final = np.array([0.299, 0.587, 0.114], np.float32)
 _GRAIN: Final = 1.6
 _THROAT: Final = 0.86  # of the lit face's brightness
 _EDGE: Final = 0.05  # of the span: so wide is what is made anew about the edge of old cloth on skin
+_HAND_BESIDE: Final = 0.16  # of the span: twice how far cloth beside a hand may be unclear
 _REACH: Final = 0.25  # of the span: how far made skin takes on the colour of the skin beside it
 
 
@@ -84,7 +85,7 @@ def uncover(
         neck = neck * _between_seams(wearer, seams)
     if category in (*_TOPS, GarmentCategory.DRESS):
         # A hood's inside and a collar's shadow look like neither cloth nor skin.
-        rest = wearer.person * (1 - skin) * (1 - head) * (1 - np.maximum(wearer.lower, wearer.shoes))
+        rest = wearer.person * (1 - skin) * (1 - head) * (1 - np.maximum(_with_rim(wearer), wearer.shoes))
         size = max(3, round(0.12 * wearer.figure.span) | 1)
         kernel = np.ones((size, size), np.uint8)
         beside = cv2.dilate((old > 0.5).astype(np.float32), kernel) * (1 - cv2.dilate(wearer.hair, kernel))
@@ -151,6 +152,18 @@ def _replaced(wearer: Wearer, category: GarmentCategory, *, sleeved: bool) -> Ma
             zone |= capsule(zone.shape, arm.joints, 0.24 * wearer.figure.span)
         return np.asarray(wearer.upper * zone, np.float32)
     return wearer.upper
+
+
+def _with_rim(wearer: Wearer) -> Mask:
+    """The lower clothes, and about the hips what lies between them and a hand: too narrow to be told, but no sleeve."""
+    import cv2
+
+    figure = wearer.figure
+    size = max(3, round(_HAND_BESIDE * figure.span) | 1)
+    grown = cv2.dilate(wearer.lower, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (size, size)))
+    top = float(figure.place(np.array([[0.0, 0.75 * figure.torso_length]], np.float32))[0, 1])
+    rows = np.arange(len(grown), dtype=np.float32)[:, None]
+    return np.asarray(np.where(rows > top, grown * (1 - wearer.upper), wearer.lower), np.float32)
 
 
 def _fill_behind(

@@ -85,6 +85,8 @@ def wearer_of(analysis: BodyAnalysis) -> Wearer:
     kept = np.where(skin.mask > 1e-3, bare / np.maximum(skin.mask, 1e-3), 0).astype(np.float32)
     upper = np.maximum(upper, (skin.mask - bare) * own)  # what only seemed skin is cloth
     upper, lower = told_apart(analysis.rgb, upper * own, lower * own, figure)
+    slivers = _beside_hands(upper, lower, hands, figure.span)
+    upper, lower = upper - slivers, np.maximum(lower, slivers)
     scraps = upper - without_scraps(upper)
     upper, lower = upper - scraps, np.maximum(lower, scraps * (lower_zone(figure, upper.shape)))
     hair = with_long_hair(analysis.rgb, hair * own, upper, bare, person, figure)
@@ -117,6 +119,28 @@ def _split(share: Mask, both: Mask, span: float) -> Mask:
     gentle = np.abs(smooth - share) < 0.25  # where one cloth ends plainly, its own edge is better
     near = np.clip((np.where(gentle, smooth, share) - 0.5) * 60 + 0.5, 0, 1)
     return np.asarray(near, np.float32)
+
+
+def _beside_hands(upper: Mask, lower: Mask, hands: Mapping[Side, Mask], span: float) -> Mask:
+    """What seems a sleeve and is a thin strip between a bare hand and the trousers beside it."""
+    import cv2
+
+    def disc(share: float) -> NDArray[np.uint8]:
+        size = max(3, round(share * span) | 1)
+        return np.asarray(cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (size, size)), np.uint8)
+
+    out = np.zeros_like(upper)
+    for hand in hands.values():
+        rows, columns = np.nonzero(hand > 0.5)
+        if len(rows) < 30:
+            continue
+        reach = round(0.12 * span) + 2
+        top, left = max(0, int(rows.min())), max(0, int(columns.min()) - reach)
+        part = np.s_[top : int(rows.max()) + reach, left : int(columns.max()) + reach]
+        between = cv2.dilate(hand[part], disc(0.16)) * cv2.dilate(lower[part], disc(0.16))
+        thick = cv2.dilate(cv2.morphologyEx(upper[part], cv2.MORPH_OPEN, disc(0.09)), disc(0.03))
+        out[part] = np.maximum(out[part], upper[part] * np.clip(between - thick, 0, 1))
+    return out
 
 
 def without_scraps(clothes: Mask) -> Mask:
