@@ -180,7 +180,7 @@ def draw(asset: Asset, fitted: Fitted, shape: tuple[int, int], *, span: float = 
 
 
 def _inside(outline: Points, box: Box) -> Mask:
-    """Coverage of a closed polygon within ``box``; a mesh alone ends in stairs."""
+    """Coverage of a closed polygon within ``box``."""
     import cv2
 
     width, height = box.size
@@ -192,7 +192,8 @@ def _inside(outline: Points, box: Box) -> Mask:
         lineType=cv2.LINE_AA,
         shift=4,
     )
-    return np.asarray(cv2.GaussianBlur(drawn, (0, 0), 0.7).astype(np.float32) / 255)
+    soft = cv2.GaussianBlur(drawn, (0, 0), 1.0).astype(np.float32) / 255
+    return np.asarray(np.clip(2 * soft - 1, 0, 1))  # half a pixel within the mesh, that ends in stairs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

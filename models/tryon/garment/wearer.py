@@ -85,6 +85,10 @@ def wearer_of(analysis: BodyAnalysis) -> Wearer:
     kept = np.where(skin.mask > 1e-3, bare / np.maximum(skin.mask, 1e-3), 0).astype(np.float32)
     upper = np.maximum(upper, (skin.mask - bare) * own)  # what only seemed skin is cloth
     upper, lower = told_apart(analysis.rgb, upper * own, lower * own, figure)
+    rims = _rims_of_cuffs(upper, hands, figure.span)
+    hands = {side: hand - rims[side] for side, hand in hands.items()}
+    for rim in rims.values():
+        bare, upper = np.maximum(bare - rim, 0), np.maximum(upper, rim)
     slivers = _beside_hands(upper, lower, hands, figure.span)
     upper, lower = upper - slivers, np.maximum(lower, slivers)
     scraps = upper - without_scraps(upper)
@@ -119,6 +123,23 @@ def _split(share: Mask, both: Mask, span: float) -> Mask:
     gentle = np.abs(smooth - share) < 0.25  # where one cloth ends plainly, its own edge is better
     near = np.clip((np.where(gentle, smooth, share) - 0.5) * 60 + 0.5, 0, 1)
     return np.asarray(near, np.float32)
+
+
+def _rims_of_cuffs(upper: Mask, hands: Mapping[Side, Mask], span: float) -> dict[Side, Mask]:
+    """What of a hand's mask is the lit rim of its cuff: thin, beside the cuff, sticking out from the wrist."""
+    import cv2
+
+    near, thin = (
+        cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (size, size))
+        for size in (max(3, round(share * span) | 1) for share in (0.09, 0.07))
+    )
+    cuff = cv2.dilate(upper, near)
+    return {
+        side: np.asarray(
+            np.minimum(hand, cuff * np.clip(hand - cv2.morphologyEx(hand, cv2.MORPH_OPEN, thin), 0, 1)), np.float32
+        )
+        for side, hand in hands.items()
+    }
 
 
 def _beside_hands(upper: Mask, lower: Mask, hands: Mapping[Side, Mask], span: float) -> Mask:
