@@ -2,7 +2,7 @@
 
 Everything is imported and made once; each life is a fork. A plan is a list of lives, each the place of its death: an
 operation on the file system by number (``7``: before it; ``7+``: after it), a step's event (``step3``), a signal that
-comes in the middle of a step (``term5``: in the fifth batch), or ``end``. The files that count of each plan's folder are
+comes in the middle of a step (``term5``: in the fifth batch), or ``end``. The files that count of each folder are
 printed with their digests, as JSON.
 """
 
@@ -32,9 +32,7 @@ CONFIG = tiny.run(
     network=LoraTraining.Network(kind="lora", rank=2, dropout=0.2),
     optimizer=LoraTraining.Optimizer(learning_rate=1e-2, schedule="cosine", num_warmup_steps=2),
     loss=LoraTraining.Loss(min_snr_gamma=5.0, noise_offset=0.05, caption_dropout=0.3),
-    samples=LoraTraining.Samples(
-        prompts=("a drawing",), seeds=(0,), every_steps=3, num_inference_steps=1, side_px=32
-    ),
+    samples=LoraTraining.Samples(prompts=("a drawing",), seeds=(0,), every_steps=3, num_inference_steps=1, side_px=32),
     checkpoints=LoraTraining.Checkpoints(every_steps=2, keep_last=1),
 )
 

@@ -80,7 +80,7 @@ def t5_tokenizer():
 
 
 def dataset(folder: Path, num: int = 8, *, side: int = 32, masks: bool = False, first: int = 0) -> PreparedDataset:
-    """Blobs with captions, two of each three in one cluster with nobody; a mask of the left half on request."""
+    """Blobs with captions, none like another; with masks, the left half counts."""
     mask = np.zeros((side, side), np.uint8)
     mask[:, : side // 2] = 255
     pictures = [
@@ -105,7 +105,7 @@ def run(**changes: object) -> LoraTraining:
     values = {
         "num_steps": 4,
         "batch_size": 2,
-        "network": LoraTraining.Network(kind="locon", rank=2, alpha=4),
+        "network": LoraTraining.Network(kind="locon", rank=2, alpha=4, targets=("to_q", "conv1")),
         "optimizer": LoraTraining.Optimizer(learning_rate=1e-2),
         "validation": LoraTraining.Validation(share=0.25, every_steps=2, num_timesteps=2),
         "samples": LoraTraining.Samples(),

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from training.bases import TextStates, TrainableBase
+from training.data.cache import latents_key, text_key
 from training.data.prepared import PreparedDataset
 from training.lora.losses import mask_weights
 
@@ -24,7 +25,7 @@ _PROBED: Final = 64  # numbers of each tensor that tell one set of weights from 
 
 
 class TensorStore(Protocol):
-    """Where encoded tensors stay for the next run; keys are hex digests of what they were made of."""
+    """Where encoded tensors stay for the next run: ``training.data.cache.TensorCache``, or whatever is like it."""
 
     def get(self, key: str) -> Mapping[str, Tensor] | None: ...
 
@@ -113,17 +114,19 @@ class EncodedPictures:
         def encode() -> dict[str, Tensor]:
             pixels_BCHW = as_pixels([self.dataset.picture(index)])
             generator = torch.Generator().manual_seed(seed_of(self._seed, "latents", sample.id))
-            return {"latents": self._base.encode_pictures(pixels_BCHW, generator=generator).cpu()}
+            latents_BCHW = self._base.encode_pictures(pixels_BCHW, generator=generator)
+            # As a file would give them back: convolutions round otherwise for another order of the same numbers.
+            return {"latents": latents_BCHW.cpu().contiguous()}
 
-        return self._found(_key(self._vae, str(self._seed), sample.id), encode)["latents"]
+        return self._found(latents_key(self._base.name, f"{self._vae}/{self._seed}", sample), encode)["latents"]
 
     def _states(self, caption: str) -> TextStates:
         def encode() -> dict[str, Tensor]:
             states = self._base.encode_captions([caption])
-            return {name: value.detach().cpu() for name, value in states.tensors.items()}
+            return {name: value.detach().cpu().contiguous() for name, value in states.tensors.items()}
 
         if caption not in self._caption_keys:
-            self._caption_keys[caption] = _key(self._text, caption)
+            self._caption_keys[caption] = text_key(self._base.name, self._text, caption)
         return TextStates(self._found(self._caption_keys[caption], encode))
 
     def _found(self, key: str, encode: Callable[[], dict[str, Tensor]]) -> dict[str, Tensor]:
@@ -162,10 +165,6 @@ def fingerprint(networks: Sequence[nn.Module]) -> str:
             some = flat[:: max(1, flat.numel() // _PROBED)].float().cpu().numpy()
             digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode() + some.tobytes())
     return digest.hexdigest()
-
-
-def _key(*parts: str) -> str:
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def _size(tensors: Mapping[str, Tensor]) -> int:

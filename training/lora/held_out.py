@@ -33,7 +33,11 @@ def split(dataset: PreparedDataset, config: LoraTraining) -> tuple[PreparedDatas
         clusters.setdefault(sample.cluster, []).append(index)
     share = round(config.validation.share * len(dataset))
     wanted = min(config.validation.max_pictures, max(1, share) if config.validation.share else 0)
-    drawn = sorted(clusters.values(), key=lambda one: seed_of(config.seed, "held out", dataset.samples[one[0]].id))
+
+    def draw(members: list[int]) -> int:
+        return seed_of(config.seed, "held out", min(dataset.samples[index].id for index in members))
+
+    drawn = sorted(clusters.values(), key=draw)
     held: list[int] = []
     for members in drawn[:-1]:  # one cluster at least is trained on
         if len(held) + len(members) <= wanted:

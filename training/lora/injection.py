@@ -113,7 +113,8 @@ def _ranks(layers: Sequence[str], network: LoraTraining.Network) -> tuple[dict[s
     """Each layer's rank and alpha; layers of rank 0 are left out."""
     for block in network.blocks:
         if not any(fnmatchcase(name, block.modules) for name in layers):
-            raise _unknown("block", block.modules, layers)
+            parts = {f"{'.'.join(name.split('.')[:depth])}.*" for name in layers for depth in (1, 2, 3)}
+            raise _unknown("block", block.modules, sorted(parts))
     ratio = 1.0 if network.alpha is None else network.alpha / network.rank
     ranks, alphas = {}, {}
     for name in layers:
