@@ -20,6 +20,7 @@ _HEAD_AND_SHOULDERS: Final = 2.3  # sides of the face's box, from forehead to ch
 _BELOW_MIDDLE: Final = 0.12  # of that: hair needs less room above than shoulders below
 _GARMENT_MARGIN: Final = 0.06
 _MIN_GARMENT: Final = 0.01  # of the picture
+_EMPTY_MASK: Final = 0.01  # of the crop
 _MIN_CONTRAST: Final = 2.0  # deviations: below it the garment's mask is a guess
 
 
@@ -86,7 +87,7 @@ def _garment(rgb: Picture, tell: Tell) -> Box | None:
     found = find_garment(rgb)
     rows, columns = np.flatnonzero(found.mask.any(axis=1)), np.flatnonzero(found.mask.any(axis=0))
     if found.contrast < _MIN_CONTRAST or found.mask.mean() < _MIN_GARMENT:
-        tell(Fault.GARMENT_NOT_FOUND, Outcome.LEFT_OUT, "No garment stands out from what is behind it.")
+        tell(Fault.GARMENT_NOT_FOUND, Outcome.LEFT_OUT, "No garment stands out clearly from what is behind it.")
         return None
     width, height = float(np.ptp(columns)) + 1, float(np.ptp(rows)) + 1
     margin = _GARMENT_MARGIN * max(width, height)
@@ -147,28 +148,43 @@ class LossMasks:
         self._kind = kind
         self._local = threading.local()
 
-    def mask(self, picture: OpenedPicture, beside: bytes | None, tell: Tell) -> Picture | None:
-        """uint8 (h, w), 255 where the loss counts; None for everywhere. ``beside`` is the mask's own file.
+    def mask(
+        self, picture: OpenedPicture, crop: tuple[int, int, int, int], beside: bytes | None, tell: Tell
+    ) -> Picture | None:
+        """uint8 (h, w) of the crop, 255 where the loss counts; None for everywhere.
+
+        Args:
+            beside: The mask's own file.
 
         Raises:
             Unavailable: ``weights_missing``.
         """
+        left, top, width, height = crop
+        rows, columns = slice(top, top + height), slice(left, left + width)
+        found: Picture | None = None
         match self._kind:
             case MaskFrom.FILES if beside is not None:
-                return _mask_file(beside, picture, tell)
-            case MaskFrom.TRANSPARENCY:
-                return picture.alpha
+                whole = _mask_file(beside, picture, tell)
+                found = None if whole is None else whole[rows, columns]
+            case MaskFrom.TRANSPARENCY if picture.alpha is not None:
+                found = picture.alpha[rows, columns]
             case MaskFrom.PERSON:
-                from models.perception.person import PersonSegmenter
-
-                if not hasattr(self._local, "people"):
-                    self._local.people = PersonSegmenter()
-                return np.asarray(np.round(self._local.people.matte(picture.rgb) * 255), np.uint8)
+                found = self._person(np.ascontiguousarray(picture.rgb[rows, columns]))
             case MaskFrom.GARMENT:
                 from models.tryon.garment.mask import find_garment
 
-                return find_garment(picture.rgb).mask.astype(np.uint8) * np.uint8(255)
-        return None
+                found = find_garment(picture.rgb).mask[rows, columns].astype(np.uint8) * np.uint8(255)
+        if found is not None and found.mean() < _EMPTY_MASK * 255:
+            tell(Fault.MASK_EMPTY, Outcome.MENDED, "Its mask leaves nothing to train on: the loss counts everywhere.")
+            return None
+        return found
+
+    def _person(self, rgb: Picture) -> Picture:
+        from models.perception.person import PersonSegmenter
+
+        if not hasattr(self._local, "people"):
+            self._local.people = PersonSegmenter()
+        return np.asarray(np.round(self._local.people.matte(rgb) * 255), np.uint8)
 
 
 def _mask_file(data: bytes, picture: OpenedPicture, tell: Tell) -> Picture | None:

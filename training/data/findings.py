@@ -49,6 +49,7 @@ class Fault(StrEnum):
     SEVERAL_FACES = "several_faces"
     GARMENT_NOT_FOUND = "garment_not_found"
     MASK_UNREADABLE = "mask_unreadable"
+    MASK_EMPTY = "mask_empty"
     ENLARGED = "enlarged"
 
 

@@ -144,13 +144,13 @@ def _to_store(
             f"What is shown has {crop[2]}x{crop[3]} pixels: enlarged {enlarged:.2f} times to {bucket[0]}x{bucket[1]}."
         )
         found.append(finding(raw.name, Fault.ENLARGED, Outcome.NOTED, detail))
-    mask = masks.mask(picture, raw.mask, lambda *one: found.append(finding(raw.name, *one)))
+    mask = masks.mask(picture, crop, raw.mask, lambda *one: found.append(finding(raw.name, *one)))
     scale = picture.original_size[0] / size[0]
     return (
         PictureToStore(
             name=scanned.name,
             pixels=resized(picture.rgb, crop, bucket),
-            mask=None if mask is None else resized(mask, crop, bucket),
+            mask=None if mask is None else resized(mask, (0, 0, crop[2], crop[3]), bucket),
             caption=scanned.caption,
             crop=(round(crop[0] * scale), round(crop[1] * scale), round(crop[2] * scale), round(crop[3] * scale)),
             original_size=scanned.original_size,

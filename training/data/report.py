@@ -162,11 +162,7 @@ def text_table(scanned: Scan) -> list[tuple[str, str, str]]:
 
 def _lead(parts: Mapping[str, Any]) -> str:
     left_out = parts["num_left_out"]
-    told = (
-        "nothing is left out"
-        if not left_out
-        else f"{left_out} of {parts['num_files']} files are left out, each named below"
-    )
+    told = f"{left_out} of {parts['num_files']} files are left out" if left_out else "nothing is left out"
     alike = parts["num_pictures"] - parts["num_clusters"]
     more = f"; {alike} are near-copies of another one" if alike else ""
     return f"{parts['num_pictures']} pictures can be trained on{more}; {told}."

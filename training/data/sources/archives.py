@@ -158,9 +158,9 @@ class TarSource:
         try:
             with tarfile.open(fileobj=file, mode="r|*") as tar:
                 for member in tar:
+                    _require_safe_name(member.name, shard)
                     if member.isdir() or is_ignored(member.name):
                         continue
-                    _require_safe_name(member.name, shard)
                     if not member.isreg():
                         raise _unsafe(shard, member.name, "a link or a device")
                     folder, _, base = member.name.rpartition("/")
