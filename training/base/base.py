@@ -1,7 +1,7 @@
 """``spokesmodel train base``: from nothing to the weights of ``drawn-64``, and the figures that they reach.
 
-The folder of a run holds ``drawn64/`` (the checkpoint in diffusers' layout, half precision, with its card),
-``checker.safetensors``, ``figures.json``, ``samples.png`` and ``work/`` (what a stopped run goes on from). Left-out
+The folder of a run holds ``drawn64/`` (the checkpoint in diffusers' layout, half precision, with its card and figures),
+``checker.safetensors``, ``samples.png`` and ``work/`` (what a stopped run goes on from). Left-out
 combinations are seen by the checker alone.
 """
 
@@ -125,7 +125,7 @@ def train_base(out: Path, plan: BasePlan, on_progress: Callable[[Progress], None
     pipe = Drawn64Pipeline(vae=vae, text_encoder=text_encoder, tokenizer=tokenizer, unet=unet, scheduler=scheduler)
     pipe.set_progress_bar_config(disable=True)
     figures = _measured(pipe, vae, checker, plan, cpu_s, out)
-    (out / "figures.json").write_text(json.dumps(asdict(figures), indent=2) + "\n", encoding="utf-8")
+    (out / "drawn64" / "figures.json").write_text(json.dumps(asdict(figures), indent=2) + "\n", encoding="utf-8")
     _write_index(out / "drawn64")
     write_card(out / "drawn64" / "MODEL_CARD.md", plan, figures)
     return figures

@@ -66,6 +66,7 @@ def test_checkpoint_is_safetensors_in_half_precision_with_a_card(run):
     files = {str(path.relative_to(out / "drawn64")) for path in (out / "drawn64").rglob("*") if path.is_file()}
     assert files == {
         "MODEL_CARD.md",
+        "figures.json",
         "model_index.json",
         "scheduler/scheduler_config.json",
         "unet/config.json",
@@ -81,7 +82,7 @@ def test_checkpoint_is_safetensors_in_half_precision_with_a_card(run):
     card = (out / "drawn64" / "MODEL_CARD.md").read_text(encoding="utf-8")
     assert "purpose: verification" in card
     assert "spokesmodel train base --seed 3" in card
-    assert json.loads((out / "figures.json").read_text())["left_out_right"] == figures.left_out_right
+    assert json.loads((out / "drawn64" / "figures.json").read_text())["left_out_right"] == figures.left_out_right
 
 
 def test_checkpoint_loads_and_draws(run):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import colorsys
 from itertools import combinations, product
 
-import cv2
 import numpy as np
 import pytest
 from PIL import ImageColor
@@ -12,7 +12,9 @@ from PIL import ImageColor
 from training.base.attributes import ALL, CATEGORIES, CHOICES, COLOURS, LEFT_OUT, PATTERNS, SEEN, Attributes, caption
 from training.base.drawings import draw, draw_set
 
-_CSS_COLOURS = np.array([ImageColor.getrgb(name) for name in COLOURS], np.float32)  # what the web calls so
+# What the web calls so, in degrees around the circle of hues; pink is a light red, black and white have none.
+_CSS_NAMES = {"red": "red", "yellow": "gold", "green": "green", "blue": "blue", "purple": "rebeccapurple"}
+_CSS_HUES = {name: 360 * colorsys.rgb_to_hsv(*ImageColor.getrgb(css))[0] for name, css in _CSS_NAMES.items()}
 _NUM_TRIES = 6
 
 
@@ -23,8 +25,16 @@ def drawn(colour="red", category="T-shirt", pattern="plain", presentation="flat"
     return [draw(one, random) for _ in range(_NUM_TRIES)]
 
 
-def lab(rgb):
-    return cv2.cvtColor(np.float32(rgb).reshape(1, -1, 3) / 255, cv2.COLOR_RGB2LAB)[0]
+def name_of(rgb):
+    """Which of the colours it is, by hue, saturation and value of the web's colours of these names."""
+    hue, saturation, value = colorsys.rgb_to_hsv(*(np.asarray(rgb) / 255))
+    if value < 0.3:
+        return "black"
+    if saturation < 0.12:
+        return "white"
+    near = {name: abs((360 * hue - of + 180) % 360 - 180) for name, of in _CSS_HUES.items()}
+    name = min(near, key=near.get)
+    return "pink" if name == "red" and saturation < 0.5 else name
 
 
 def foreground(picture, threshold=30):
@@ -55,8 +65,7 @@ def test_no_two_pictures_of_a_set_are_the_same():
 def test_garment_has_the_colour_that_the_web_calls_so(colour, presentation):
     for picture in drawn(colour, presentation=presentation):
         rgb = np.median(cloth(picture).reshape(-1, 3), axis=0)
-        distances = np.linalg.norm(lab(_CSS_COLOURS) - lab(rgb), axis=1)
-        assert COLOURS[int(distances.argmin())] == colour
+        assert name_of(rgb) == colour
 
 
 def test_stripes_run_across_dots_and_checks_both_ways_and_plain_has_none():
@@ -87,7 +96,7 @@ def test_checks_have_three_tones_and_dots_two():
 
 def test_worn_shows_more_than_the_garment_and_flat_does_not():
     for category in CATEGORIES:
-        for presentation, least, most in (("flat", 0.0, 0.12), ("worn", 0.2, 1.0)):
+        for presentation, least, most in (("flat", 0.0, 0.15), ("worn", 0.2, 1.0)):
             for picture in drawn("green", category, presentation=presentation):
                 there = foreground(picture)
                 red, green, blue = picture.astype(int).transpose(2, 0, 1)
@@ -140,9 +149,10 @@ def test_caption_says_what_is_shown():
 
 
 def test_captions_differ_and_fit_into_what_the_text_encoder_reads():
+    from transformers import BertTokenizer
+
     from models.diffusion.drawn64.text import FILES, NUM_TOKENS
     from models.weights import path
-    from transformers import BertTokenizer
 
     tokenizer = BertTokenizer(vocab=str(path(FILES[2])), do_lower_case=True)
     random = np.random.default_rng(0)
