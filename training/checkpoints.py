@@ -79,6 +79,7 @@ class Checkpoints:
         for left in [*folder.glob(f"{_UNFINISHED}*"), *folder.glob(f"{_OUTDATED}*")]:
             shutil.rmtree(left, ignore_errors=True)
         self._known = {one.step: one for one in self._read()}
+        self._prune(keep_last=keep_last)
 
     @property
     def latest(self) -> Checkpoint | None:

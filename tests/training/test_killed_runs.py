@@ -17,7 +17,7 @@ PLANS = {
     "while the first checkpoint is written": ["12", "end"],
     "before and after its rename": ["15", "15+", "end"],
     "between LATEST and what is pruned": ["40", "25+", "end"],
-    "while the result is written": ["76+", "end"],
+    "while the result is written": ["72", "3+", "end"],
     "by SIGTERM between two batches of a step": ["term5", "term2", "end"],
 }
 

@@ -562,3 +562,11 @@ def test_a_line_that_a_kill_cut_off_is_no_event(tmp_path):
         b'{"at": 4, "step": 1, "state": "resumed"}\n{"at": 5, "step": 2, "loss": 0.9}\n'
     )
     assert [one["at"] for one in read_events(tmp_path)] == [1, 4, 5]
+
+
+def test_what_was_told_before_a_run_began_anew_does_not_count(tmp_path):
+    (tmp_path / "events.jsonl").write_bytes(
+        b'{"at": 1, "step": 0, "state": "running"}\n{"at": 2, "step": 1, "loss": 1.0}\n'
+        b'{"at": 3, "step": 0, "state": "encoding"}\n{"at": 4, "step": 0, "state": "running"}\n'
+    )
+    assert [one["at"] for one in read_events(tmp_path)] == [3, 4]

@@ -52,8 +52,11 @@ def read_events(run_dir: Path) -> list[Event]:
     """What counts of a run's events, without lines cut off by a kill and steps that were trained again after it."""
     kept: list[Event] = []
     for event in _whole_lines(run_dir / EVENTS):
-        if event.get("state") == "resumed":
-            kept = [one for one in kept if one["step"] <= event["step"]]
+        match event.get("state"):
+            case "running":  # from the beginning, whatever was there before
+                kept = [one for one in kept if one.get("state") == "encoding"][-1:]
+            case "resumed":
+                kept = [one for one in kept if one["step"] <= event["step"]]
         kept.append(event)
     return kept
 
