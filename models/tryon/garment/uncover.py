@@ -160,10 +160,14 @@ def _with_rim(wearer: Wearer) -> Mask:
 
     figure = wearer.figure
     size = max(3, round(_HAND_BESIDE * figure.span) | 1)
-    grown = cv2.dilate(wearer.lower, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (size, size)))
     top = float(figure.place(np.array([[0.0, 0.75 * figure.torso_length]], np.float32))[0, 1])
-    rows = np.arange(len(grown), dtype=np.float32)[:, None]
-    return np.asarray(np.where(rows > top, grown * (1 - wearer.upper), wearer.lower), np.float32)
+    end = float(figure.place(np.array([[0.0, 1.5 * figure.torso_length]], np.float32))[0, 1])
+    part = np.s_[max(0, round(top)) : max(0, round(end))]
+    out = wearer.lower.copy()
+    if out[part].size:
+        grown = cv2.dilate(wearer.lower[part], cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (size, size)))
+        out[part] = grown * (1 - wearer.upper[part])
+    return out
 
 
 def _fill_behind(

@@ -133,13 +133,19 @@ def _rims_of_cuffs(upper: Mask, hands: Mapping[Side, Mask], span: float) -> dict
         cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (size, size))
         for size in (max(3, round(share * span) | 1) for share in (0.09, 0.07))
     )
-    cuff = cv2.dilate(upper, near)
-    return {
-        side: np.asarray(
-            np.minimum(hand, cuff * np.clip(hand - cv2.morphologyEx(hand, cv2.MORPH_OPEN, thin), 0, 1)), np.float32
-        )
-        for side, hand in hands.items()
-    }
+    reach = round(0.1 * span) + 2
+    out = {}
+    for side, hand in hands.items():
+        rim = np.zeros_like(hand)
+        rows, columns = np.nonzero(hand > 0.1)
+        if len(rows):
+            top, left = max(0, int(rows.min()) - reach), max(0, int(columns.min()) - reach)
+            part = np.s_[top : int(rows.max()) + reach, left : int(columns.max()) + reach]
+            own = np.ascontiguousarray(hand[part])
+            sticks_out = np.clip(own - cv2.morphologyEx(own, cv2.MORPH_OPEN, thin), 0, 1)
+            rim[part] = np.minimum(own, cv2.dilate(np.ascontiguousarray(upper[part]), near) * sticks_out)
+        out[side] = rim
+    return out
 
 
 def _beside_hands(upper: Mask, lower: Mask, hands: Mapping[Side, Mask], span: float) -> Mask:
