@@ -148,7 +148,13 @@ def test_packages_are_the_projects_own_and_pinned() -> None:
     assert {name for name in embedded if name.replace("-", "_") not in pins and name not in pins} == set()
     assert required(folder / "requirements-gpu.txt") == asked_for("diffusion") - asked_for()
     training = required(TRAINING.parent / "requirements.txt")
-    assert training - asked_for() == asked_for("diffusion") - asked_for() - {"torch"}
+    assert training - asked_for() == asked_for("diffusion", "training") - asked_for() - {"spokesmodel", "torch"}
+
+
+def test_trainings_packages_are_what_its_code_imports() -> None:
+    used = {name for path in python_files("training") for name in imported(path)} - _OURS - set(sys.stdlib_module_names)
+    distributions = {_DISTRIBUTIONS.get(name, name) for name in used} - {"torch"}
+    assert distributions - required(TRAINING.parent / "requirements.txt") == set()
 
 
 def test_training_container_says_that_it_trains_nothing() -> None:

@@ -67,7 +67,6 @@ def prepare(
         ContentRejected: ``dataset_empty`` when nothing is left, ``dataset_has_faults`` when strict, ``source_changed``
             when it was changed between the two readings.
     """
-    buckets = buckets_for(options.side_px, multiple=options.multiple, square_only=options.square_only)
     if (folder / MANIFEST).exists():
         raise Conflict(f"{folder} holds a prepared dataset already; choose another folder.", code="dataset_exists")
     scanned = scan(source, options.scan, captioner=captioner, on_picture=lambda number: on_progress("scanning", number))

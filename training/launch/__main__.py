@@ -13,7 +13,11 @@ _NOT_INCLUDED: Final = 69  # EX_UNAVAILABLE of sysexits.h
 
 
 def main() -> int:
-    """Say that nothing is trained; the status tells a scheduler that trying again does not help."""
+    """``prepare`` prepares a dataset. Else say that nothing is trained; the status says that trying again is no use."""
+    if sys.argv[1:2] == ["prepare"]:
+        from training.launch.prepare import main as prepare
+
+        return prepare(sys.argv[2:])
     sys.stderr.write(_REASON + "\n")
     if _FAILURE.parent.is_dir():
         _FAILURE.write_text(_REASON)
