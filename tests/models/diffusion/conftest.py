@@ -40,6 +40,11 @@ def tiny_flux(tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
     return tiny_checkpoints.flux(tmp_path_factory.mktemp("flux"))
 
 
+@pytest.fixture(scope="session")
+def tiny_sd3(tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
+    return tiny_checkpoints.sd3(tmp_path_factory.mktemp("sd3"))
+
+
 @pytest.fixture
 def checkpoint(request: pytest.FixtureRequest) -> Checkpoint:
     """The tiny checkpoint that a test is parametrised with."""
@@ -61,4 +66,5 @@ def index_folder(tmp_path: Path) -> Path:
 
 
 ALL = pytest.mark.parametrize("checkpoint", ["sd15", "sdxl", "flux"], indirect=True)
+TO_GENERATE = pytest.mark.parametrize("checkpoint", ["sd15", "sdxl", "flux", "sd3"], indirect=True)
 UNETS = pytest.mark.parametrize("checkpoint", ["sd15", "sdxl"], indirect=True)

@@ -22,7 +22,7 @@ from models.diffusion.prompts import LoraTag
 from models.diffusion.schedulers import make_scheduler, scheduler_names
 from models.diffusion.warm import WantedLora, WarmPipeline, WarmPipelines
 from services.domain.errors import ContentRejected, EngineFailed, InvalidRequest, NotFound, Unavailable
-from tests.models.diffusion.conftest import ALL
+from tests.models.diffusion.conftest import TO_GENERATE
 from tests.models.diffusion.lora_cases import pipeline, random_lora
 
 Picture = NDArray[np.uint8]
@@ -56,7 +56,7 @@ def of_diffusers(pipe: Any, *, seed: int, **options: Any) -> Picture:
     return np.asarray(np.rint(np.clip(made.images[0], 0, 1) * 255), np.uint8)
 
 
-@ALL
+@TO_GENERATE
 def test_picture_of_a_plain_prompt_is_the_one_that_diffusers_makes(checkpoint: Checkpoint) -> None:
     found = made(checkpoint, negative_prompt="" if checkpoint.family is Family.FLUX else "blur")
     options: dict[str, Any] = {"width": 64, "height": 64, "guidance_scale": checkpoint.guidance_scale}
@@ -69,7 +69,7 @@ def test_picture_of_a_plain_prompt_is_the_one_that_diffusers_makes(checkpoint: C
     assert found.facts["loras"] == []
 
 
-@ALL
+@TO_GENERATE
 def test_each_of_several_pictures_can_be_made_again_alone(checkpoint: Checkpoint) -> None:
     warm = WarmPipelines()
     several = made(checkpoint, warm=warm, num_images=3, seed=11)
@@ -78,7 +78,7 @@ def test_each_of_several_pictures_can_be_made_again_alone(checkpoint: Checkpoint
     assert (several.pictures[0] != several.pictures[1]).any()
 
 
-@ALL
+@TO_GENERATE
 def test_picture_to_picture_begins_from_the_picture(checkpoint: Checkpoint, picture: Picture) -> None:
     warm = WarmPipelines()
     options: dict[str, Any] = {"warm": warm, "image_rgb": picture, "num_inference_steps": 4, "seed": 1}
@@ -89,7 +89,7 @@ def test_picture_to_picture_begins_from_the_picture(checkpoint: Checkpoint, pict
     assert (slight != other).any()
 
 
-@ALL
+@TO_GENERATE
 def test_inpainting_keeps_every_pixel_outside_the_mask(checkpoint: Checkpoint, picture: Picture) -> None:
     mask = np.zeros(picture.shape[:2], bool)
     mask[30:60, 20:50] = True
@@ -141,7 +141,7 @@ def test_prompts_loras_draw_what_diffusers_draws_with_them(
     ]
 
 
-@ALL
+@TO_GENERATE
 def test_lora_of_one_request_does_not_reach_the_next(
     checkpoint: Checkpoint, library: LoraLibrary, tmp_path: Path
 ) -> None:
@@ -319,14 +319,15 @@ def test_scheduler_keeps_the_checkpoints_noise_and_prediction() -> None:
 
 
 def test_flow_matching_families_take_no_scheduler_of_noise() -> None:
+    assert scheduler_names(Family.SD3) == ("euler",)
     with pytest.raises(InvalidRequest, match="there are euler"):
         make_scheduler("ddim", Family.FLUX, {})
 
 
-@ALL
+@TO_GENERATE
 def test_prompt_over_77_tokens_is_drawn(checkpoint: Checkpoint) -> None:
     found = made(checkpoint, prompt="a red dress, " * 12)
-    assert found.facts["prompt_chunks"] == (1 if checkpoint.family is Family.FLUX else 2)
+    assert found.facts["prompt_chunks"] == (1 if checkpoint.family in (Family.FLUX, Family.SD3) else 2)
 
 
 def test_progress_rises_to_one_and_a_canceled_run_ends(tiny_sd15: Checkpoint) -> None:

@@ -18,7 +18,7 @@ from models.diffusion.lora_files import LoraWeights, from_peft
 from models.diffusion.lora_fold import FoldedLoras, LoraUse
 from models.diffusion.lora_layers import LoraLayer
 from services.domain.errors import ContentRejected, InvalidRequest
-from tests.models.diffusion.lora_cases import ATTENTION, deltas, filled, pipeline, random_lora
+from tests.models.diffusion.lora_cases import ATTENTION, deltas, filled, network, pipeline, random_lora
 
 LAYERS = [*ATTENTION, "conv1", "ff.net.0.proj"]
 
@@ -134,7 +134,7 @@ def test_text_encoders_are_extracted_by_their_names_in_files(tiny_sd15: Checkpoi
 
 @pytest.mark.parametrize("config", [LoHaConfig, LoKrConfig])
 def test_lycoris_layers_are_merged_and_resized_as_low_rank_ones(tiny_sd15: Checkpoint, config: Any) -> None:
-    trained = filled(pipeline(tiny_sd15).unet, config(r=2, alpha=4, target_modules=ATTENTION))
+    trained = filled(network(tiny_sd15, "unet"), config(r=2, alpha=4, target_modules=ATTENTION))
     found = resize(from_peft(trained, "unet"), energy=1.0).weights
     for name, delta in deltas(trained).items():
         np.testing.assert_allclose(dense(found, f"unet.{name}"), delta.numpy(), atol=1e-4)

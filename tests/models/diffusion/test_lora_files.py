@@ -18,7 +18,7 @@ from models.diffusion.lora_files import LoraWeights, from_peft, read_lora, write
 from models.diffusion.lora_layers import FullLayer, LohaLayer, LokrLayer, LoraLayer, weight_with
 from models.diffusion.lora_names import kohya_name, target_of, with_text_model
 from services.domain.errors import ContentRejected
-from tests.models.diffusion.lora_cases import ATTENTION, deltas, filled, pipeline
+from tests.models.diffusion.lora_cases import ATTENTION, deltas, filled, network, pipeline
 
 
 def assert_adds(weights: LoraWeights, component: str, expected: dict[str, torch.Tensor]) -> None:
@@ -30,7 +30,7 @@ def assert_adds(weights: LoraWeights, component: str, expected: dict[str, torch.
 
 @pytest.fixture
 def unet(tiny_sd15: Checkpoint) -> Any:
-    return pipeline(tiny_sd15).unet
+    return network(tiny_sd15, "unet")
 
 
 MIXED = {
@@ -69,7 +69,7 @@ def test_scaling_is_equal_after_a_round_trip_with_alpha_8_and_mixed_alphas_per_l
 def test_file_we_write_scales_in_diffusers_as_in_the_trainer(
     tiny_sd15: Checkpoint, tmp_path: Path, form: Any, config: dict[str, Any]
 ) -> None:
-    trained = filled(pipeline(tiny_sd15).unet, LoraConfig(**config))
+    trained = filled(network(tiny_sd15, "unet"), LoraConfig(**config))
     write_lora(from_peft(trained, "unet"), tmp_path / "a.safetensors", form)
     pipe = pipeline(tiny_sd15)
     pipe.load_lora_weights(tmp_path, weight_name="a.safetensors", adapter_name="default", local_files_only=True)
@@ -173,6 +173,67 @@ def test_sdxl_names_of_kohya_are_understood_and_written(theirs: str, ours: str) 
     assert target is not None
     assert target.names == (f"unet.{ours}",)
     assert kohya_name(f"unet.{ours}", Family.SDXL) == theirs
+
+
+def test_every_layer_of_sdxl_is_read_by_diffusers_under_the_name_that_we_write() -> None:
+    from diffusers.loaders.lora_conversion_utils import (
+        _convert_non_diffusers_lora_to_diffusers,
+        _maybe_map_sgm_blocks_to_diffusers,
+    )
+    from diffusers.utils.state_dict_utils import convert_unet_state_dict_to_peft
+
+    with torch.device("meta"):  # SDXL's blocks, with fewer transformers in each
+        unet = diffusers.UNet2DConditionModel(
+            block_out_channels=(32, 64, 64),
+            down_block_types=("DownBlock2D", "CrossAttnDownBlock2D", "CrossAttnDownBlock2D"),
+            up_block_types=("CrossAttnUpBlock2D", "CrossAttnUpBlock2D", "UpBlock2D"),
+            transformer_layers_per_block=(1, 2, 2),
+            cross_attention_dim=2048,
+            addition_embed_type="text_time",
+            addition_time_embed_dim=256,
+            projection_class_embeddings_input_dim=2816,
+        )
+    names = [name for name, one in unet.named_modules() if isinstance(one, (torch.nn.Linear, torch.nn.Conv2d))]
+    assert len(names) > 300
+    for name in names:
+        key = kohya_name(f"unet.{name}", Family.SDXL)
+        file = {f"{key}.lora_down.weight": torch.ones(1), f"{key}.lora_up.weight": torch.ones(1)}
+        theirs, _ = _convert_non_diffusers_lora_to_diffusers(_maybe_map_sgm_blocks_to_diffusers(file, unet.config))
+        assert {one.split(".lora_")[0] for one in convert_unet_state_dict_to_peft(theirs)} == {f"unet.{name}"}
+
+
+def test_flux_file_that_we_write_is_read_by_diffusers_as_the_same_offsets(tmp_path: Path) -> None:
+    from diffusers.loaders.lora_conversion_utils import _convert_kohya_flux_lora_to_diffusers
+
+    wide = Family.FLUX.width
+    double, single = "transformer.transformer_blocks.0", "transformer.single_transformer_blocks.0"
+    sizes = {
+        **{f"{double}.attn.{one}": (wide, wide) for one in ("to_q", "to_k", "to_v", "to_out.0", "add_q_proj")},
+        **{f"{double}.attn.{one}": (wide, wide) for one in ("add_k_proj", "add_v_proj", "to_add_out")},
+        f"{double}.ff.net.0.proj": (wide, 4 * wide),
+        f"{double}.ff.net.2": (4 * wide, wide),
+        f"{double}.norm1.linear": (wide, 6 * wide),
+        f"{double}.ff_context.net.0.proj": (wide, 4 * wide),
+        f"{double}.norm1_context.linear": (wide, 6 * wide),
+        **{f"{single}.attn.{one}": (wide, wide) for one in ("to_q", "to_k", "to_v")},
+        f"{single}.proj_mlp": (wide, 4 * wide),
+        f"{single}.proj_out": (5 * wide, wide),
+        f"{single}.norm.linear": (wide, 3 * wide),
+    }
+    generator = torch.Generator().manual_seed(0)
+    layers = {
+        name: LoraLayer(
+            down=torch.randn(2, before, generator=generator), up=torch.randn(after, 2, generator=generator), alpha=3.0
+        )
+        for name, (before, after) in sizes.items()
+    }
+    write_lora(LoraWeights(layers=layers), tmp_path / "a.safetensors", "kohya")
+    theirs = _convert_kohya_flux_lora_to_diffusers(load_file(tmp_path / "a.safetensors"))
+    assert {name.split(".lora_")[0] for name in theirs} == set(sizes)
+    for name, layer in layers.items():
+        shown = torch.randn(layer.num_inputs, generator=generator)
+        got = theirs[f"{name}.lora_B.weight"] @ (theirs[f"{name}.lora_A.weight"] @ shown)
+        torch.testing.assert_close(got, layer.up @ (layer.down @ shown) * (3 / 2), rtol=1e-4, atol=1e-2)
 
 
 def test_dora_is_read_as_peft_applies_it(unet: Any, tmp_path: Path) -> None:
@@ -313,7 +374,7 @@ def test_text_encoder_layers_in_a_flux_file_are_loaded_beside_its_stacked_projec
 
 
 def test_flux_lora_is_stacked_for_kohya_and_alpha_survives(tiny_flux: Checkpoint, tmp_path: Path) -> None:
-    transformer = pipeline(tiny_flux).transformer
+    transformer = network(tiny_flux, "transformer")
     targets = [*ATTENTION, "add_k_proj", "proj_mlp", "norm_out.linear", "x_embedder", "norm1.linear"]
     filled(transformer, LoraConfig(r=4, lora_alpha=8, target_modules=targets, rank_pattern={"to_k": 2}))
     weights = from_peft(transformer, "transformer")
@@ -325,6 +386,22 @@ def test_flux_lora_is_stacked_for_kohya_and_alpha_survives(tiny_flux: Checkpoint
         torch.testing.assert_close(again.layers[f"transformer.{name}"].offset(tuple(delta.shape)), delta)
     plain = [name for name in weights.layers if name.endswith(("norm1.linear", "x_embedder", "norm_out.linear"))]
     assert {again.layers[name].alpha for name in plain} == {8.0}
+
+
+def test_sd3_lora_is_stacked_for_kohya_and_alpha_survives(tiny_sd3: Checkpoint, tmp_path: Path) -> None:
+    transformer = network(tiny_sd3, "transformer")
+    targets = [*ATTENTION, "add_q_proj", "ff.net.2", "norm1_context.linear", "context_embedder", "proj_out"]
+    filled(transformer, LoraConfig(r=3, lora_alpha=5, target_modules=targets))
+    write_lora(from_peft(transformer, "transformer"), tmp_path / "a.safetensors", "kohya", family=Family.SD3)
+    keys = {key.split(".")[0] for key in load_file(tmp_path / "a.safetensors")}
+    assert {"lora_unet_joint_blocks_0_x_block_attn_qkv", "lora_unet_joint_blocks_0_x_block_mlp_fc2"} <= keys
+    assert all(key.startswith(("lora_unet_joint_blocks", "lora_unet_context", "lora_unet_final")) for key in keys)
+    again = read_lora(tmp_path / "a.safetensors")
+    assert again.skipped == ()
+    for name, delta in deltas(transformer).items():
+        layer = again.layers[f"transformer.{name}"]
+        assert layer.alpha == 5
+        torch.testing.assert_close(layer.offset(tuple(delta.shape)), delta)
 
 
 def test_final_layer_of_flux_has_its_halves_the_other_way_round_in_kohyas_form(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from models.diffusion.lora_fit import check_fits
 from models.diffusion.lora_fold import FoldedLoras, LoraUse
 from services.domain.errors import ContentRejected
 from tests.models.diffusion.conftest import ALL
-from tests.models.diffusion.lora_cases import ATTENTION, filled, pipeline, random_lora
+from tests.models.diffusion.lora_cases import ATTENTION, filled, network, pipeline, random_lora
 
 
 def snapshot(pipe: Any) -> dict[str, torch.Tensor]:
@@ -57,7 +57,7 @@ CONFIGS = {
 
 @pytest.mark.parametrize("kind", CONFIGS)
 def test_folded_lora_predicts_what_peft_predicts(tiny_sd15: Checkpoint, kind: str) -> None:
-    trained = filled(pipeline(tiny_sd15).unet, CONFIGS[kind])
+    trained = filled(network(tiny_sd15, "unet"), CONFIGS[kind])
     pipe = pipeline(tiny_sd15)
     assert not torch.allclose(predicted(pipe.unet), predicted(trained), atol=1e-2)
     used(FoldedLoras(pipe), (from_peft(trained, "unet"), 1.0))

@@ -12,6 +12,8 @@ from diffusers import (
     FlowMatchEulerDiscreteScheduler,
     FluxPipeline,
     FluxTransformer2DModel,
+    SD3Transformer2DModel,
+    StableDiffusion3Pipeline,
     StableDiffusionPipeline,
     StableDiffusionXLPipeline,
     UNet2DConditionModel,
@@ -75,13 +77,9 @@ def flux(folder: Path) -> Checkpoint:
     FluxPipeline(
         vae=_vae(4, shift_factor=0.1, scaling_factor=0.36),
         text_encoder=CLIPTextModel(_text_config()),
-        text_encoder_2=T5EncoderModel(
-            T5Config(vocab_size=300, d_model=WIDTH, d_kv=8, d_ff=37, num_layers=1, num_heads=4)
-        ),
+        text_encoder_2=_t5(),
         tokenizer=_clip_tokenizer(),
-        tokenizer_2=T5TokenizerFast(
-            vocab=[(piece, -1.0) for piece in ("<pad>", "</s>", "<unk>", *sorted(ByteLevel.alphabet()))], extra_ids=0
-        ),
+        tokenizer_2=_t5_tokenizer(),
         transformer=FluxTransformer2DModel(
             patch_size=1,
             in_channels=16,
@@ -96,6 +94,25 @@ def flux(folder: Path) -> Checkpoint:
         scheduler=FlowMatchEulerDiscreteScheduler(),
     ).save_pretrained(folder)
     return _row(folder, Family.FLUX)
+
+
+def sd3(folder: Path) -> Checkpoint:
+    torch.manual_seed(0)
+    StableDiffusion3Pipeline(
+        vae=_vae(16, shift_factor=0.06, scaling_factor=1.5),
+        text_encoder=CLIPTextModelWithProjection(_text_config()),
+        text_encoder_2=CLIPTextModelWithProjection(_text_config()),
+        text_encoder_3=_t5(),
+        tokenizer=_clip_tokenizer(),
+        tokenizer_2=_clip_tokenizer(),
+        tokenizer_3=_t5_tokenizer(),
+        transformer=SD3Transformer2DModel(
+            sample_size=32, patch_size=1, in_channels=16, num_layers=2, attention_head_dim=8, num_attention_heads=4,
+            joint_attention_dim=WIDTH, caption_projection_dim=32, pooled_projection_dim=2 * WIDTH, out_channels=16,
+        ),
+        scheduler=FlowMatchEulerDiscreteScheduler(),
+    ).save_pretrained(folder)  # fmt: skip
+    return _row(folder, Family.SD3)
 
 
 def lora(checkpoint: Checkpoint, name: str = "style.safetensors", *, size: float = 0.5) -> str:
@@ -177,6 +194,16 @@ def _unet(in_channels: int, **options: object) -> UNet2DConditionModel:
         down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"), up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
         attention_head_dim=4, **options,
     )  # fmt: skip
+
+
+def _t5() -> T5EncoderModel:
+    return T5EncoderModel(T5Config(vocab_size=300, d_model=WIDTH, d_kv=8, d_ff=37, num_layers=1, num_heads=4))
+
+
+def _t5_tokenizer() -> T5TokenizerFast:
+    return T5TokenizerFast(
+        vocab=[(piece, -1.0) for piece in ("<pad>", "</s>", "<unk>", *sorted(ByteLevel.alphabet()))], extra_ids=0
+    )
 
 
 def _text_config() -> CLIPTextConfig:
