@@ -69,6 +69,7 @@ def prepare(
     """
     if (folder / MANIFEST).exists():
         raise Conflict(f"{folder} holds a prepared dataset already; choose another folder.", code="dataset_exists")
+    buckets = buckets_for(options.side_px, multiple=options.multiple, square_only=options.square_only)
     scanned = scan(source, options.scan, captioner=captioner, on_picture=lambda number: on_progress("scanning", number))
     _require_usable(scanned, strict=options.strict)
 
