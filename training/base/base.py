@@ -98,9 +98,13 @@ def train_base(out: Path, plan: BasePlan, on_progress: Callable[[Progress], None
         InvalidRequest: ``other_training_run``: the folder holds a run of another plan.
         Unavailable: ``weights_missing``: the text encoder has not been fetched.
     """
-    torch.set_num_threads(1)
     work = out / "work"
     _claim(work, plan)
+    with _one_thread():
+        return _trained(out, work, plan, on_progress)
+
+
+def _trained(out: Path, work: Path, plan: BasePlan, on_progress: Callable[[Progress], None]) -> BaseFigures:
     tokenizer, text_encoder = load_text()
     cpu_s: dict[str, float] = {}
 
@@ -217,6 +221,17 @@ def _write_sheet(file: Path, pictures: NDArray[np.uint8]) -> None:
     cells = np.concatenate([pictures, np.zeros((rows * 13 - len(pictures), *pictures.shape[1:]), np.uint8)])
     sheet = np.vstack([np.hstack(list(row)) for row in cells.reshape(rows, 13, *pictures.shape[1:])])
     Image.fromarray(sheet).resize((sheet.shape[1] * 2, sheet.shape[0] * 2), Image.Resampling.NEAREST).save(file)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Sums come out in one order, to the bit; and one thread on a busy machine beats two."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 @contextmanager
