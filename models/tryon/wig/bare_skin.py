@@ -15,13 +15,15 @@ _SWEEPS: Final = 12  # of the relaxation
 _LIGHTEST: Final = 1.35  # of skin, relative to the face's median
 _HUE: Final = 0.17  # by how much one channel's share may differ from the face's
 _ROUND: Final = (0.20, 0.14)  # how much darker a head is at its outline, and over how many face widths
+_NECK_HUE: Final = 0.15
 _NECK_ROUND: Final = 0.30  # how much darker a neck is at its sides
 _SQUASH: Final = 3  # a neck's rows are each of one colour rather than its columns
 _DETAIL: Final = 14.0  # of 255: deeper than pores are wrinkles and hairs
 _HAIR_SHADE: Final = (0.06, 0.08, 0.30)  # relative darkness of hair's shadow: on forehead, on cheeks; at most
-_THROAT_SHADE: Final = 0.16  # the same of a throat, which is round
+_THROAT_SHADE: Final = 0.13  # the same of a throat, which is round
+_MOSTLY: Final = 0.6  # of a shadow lies within that reach
 _TURNED: Final = 0.12  # face widths of the nose from the middle, beyond which a cheek lies in its own shade
-_SHADOW_REACH: Final = (0.14, 0.28)  # face widths from hair, on face and throat
+_SHADOW_REACH: Final = 0.14  # face widths from hair
 _DEEPEST: Final = 3.0  # of 255, standard deviation of made pores
 _PATCHES: Final = (151, 108, 337, 50, 280, 205, 425, 9, 101, 330)
 
@@ -39,11 +41,14 @@ def face_colour(rgb: Matte, head: HeadFrame, hidden: Mask) -> Matte:
     return np.median(samples, axis=0).astype(np.float32) if samples else np.array([180, 140, 120], np.float32)
 
 
-def skin_like(rgb: Matte, colour: Matte, face_width: float, *, darkest: float = 0.45, blur: float = 0.01) -> Mask:
+def skin_like(
+    rgb: Matte, colour: Matte, face_width: float, *, darkest: float = 0.45, blur: float = 0.01, hue: float = _HUE
+) -> Mask:
     """Where the picture has the hue of ``colour`` in light or shade, down to ``darkest`` of it.
 
     Args:
         blur: How wide structure is that does not count, in face widths.
+        hue: By how much one channel's share may differ.
     """
     import cv2
 
@@ -51,7 +56,7 @@ def skin_like(rgb: Matte, colour: Matte, face_width: float, *, darkest: float = 
     share = calm / np.maximum(colour, 8)
     shade = share.mean(2)
     apart = np.abs(share / np.maximum(shade, 1e-3)[..., None] - 1).max(2)
-    return np.asarray((shade > darkest) & (shade < _LIGHTEST) & (apart < _HUE))
+    return np.asarray((shade > darkest) & (shade < _LIGHTEST) & (apart < hue))
 
 
 def hair_shadow(rgb: Matte, head: HeadFrame, near_hair: Mask, place: Mask) -> Mask:
@@ -78,11 +83,11 @@ def hair_shadow(rgb: Matte, head: HeadFrame, near_hair: Mask, place: Mask) -> Ma
     # Wrinkles are no shadow, and cheeks turn away from the light by themselves.
     rough = 2.2 * float(np.median(np.abs(share[free] - np.median(share[free]))))
     found = free & (share < 1 - np.clip(rough, least, most))
-    return _joined_to(near_hair, found, head, _SHADOW_REACH[0]) & free
+    return _joined_to(near_hair, found, head) & free
 
 
 def shaded_throat(rgb: Matte, head: HeadFrame, near_hair: Mask, bare: Mask) -> Mask:
-    """What of a throat beside hair is darker than the lightest of its rows: hair's shadow, or hair."""
+    """What of a throat is darker than the lightest of its rows: hair's shadow, or hair."""
     import cv2
 
     _, y = head.from_point(head.chin)
@@ -95,17 +100,23 @@ def shaded_throat(rgb: Matte, head: HeadFrame, near_hair: Mask, bare: Mask) -> M
     level = np.interp(np.arange(61), found, light[found])
     level = np.convolve(np.pad(level, 2, mode="edge"), np.ones(5) / 5, mode="valid")
     wanted = level[np.round((y / head.width + 0.5) * 24).astype(int).clip(0, 60)]
-    return _joined_to(near_hair, bare & ~near_hair & (here < (1 - _THROAT_SHADE) * wanted), head, _SHADOW_REACH[1])
+    found = bare & ~near_hair & (here < (1 - _THROAT_SHADE) * wanted)
+    return np.asarray(cv2.dilate(found.astype(np.uint8), disc(max(1, round(0.02 * head.width)))) > 0)
 
 
-def _joined_to(near_hair: Mask, dark: Mask, head: HeadFrame, reach: float) -> Mask:
+def _joined_to(near_hair: Mask, dark: Mask, head: HeadFrame) -> Mask:
     """What of ``dark`` begins at hair and goes no further from it than hair's shadow does, a little grown."""
     import cv2
 
-    band = cv2.dilate(near_hair.astype(np.uint8), disc(max(2, round(reach * head.width)))) > 0
-    _, labels = cv2.connectedComponents((near_hair | (dark & band)).astype(np.uint8))
-    joined = np.unique(labels[near_hair])
-    found = dark & band & np.isin(labels, joined[joined > 0])
+    band = cv2.dilate(near_hair.astype(np.uint8), disc(max(2, round(_SHADOW_REACH * head.width)))) > 0
+    num, labels = cv2.connectedComponents(dark.astype(np.uint8))
+    area = np.bincount(labels.ravel(), minlength=num)
+    near = np.bincount(labels.ravel(), weights=(dark & band).ravel(), minlength=num)
+    beside = cv2.dilate(near_hair.astype(np.uint8), disc(max(1, round(0.012 * head.width)))) > 0
+    joined = np.bincount(labels.ravel(), weights=(dark & beside).ravel(), minlength=num) > 0
+    # What goes on far from hair is the head's own shade.
+    chosen = np.flatnonzero(joined & (near > _MOSTLY * area))
+    found = dark & band & np.isin(labels, chosen[chosen > 0])
     return np.asarray(cv2.dilate(found.astype(np.uint8), disc(max(1, round(0.015 * head.width)))) > 0)
 
 
@@ -133,6 +144,9 @@ def neck_skin(rgb: Matte, head: HeadFrame, known: Mask, colour: Matte) -> Matte:
     aside = np.clip(np.abs(x) / (0.36 * head.width), 0, 1.2)
     lower = np.clip(y / (0.55 * head.width), 0, 1)
     shade = np.asarray(1 - _NECK_ROUND * aside**2.2 * (1 - lower), np.float32)
+    if known.any():
+        # Strands and the red of a collar's edge do not colour a neck.
+        known = known & skin_like(rgb, np.median(rgb[known], axis=0), head.width, darkest=0.5, hue=_NECK_HUE)
     if known.sum() < 0.006 * head.width**2:
         dimmed = 0.70 + 0.18 * np.clip((y + 0.1 * head.width) / (0.6 * head.width), 0, 1)
         return np.asarray(colour * (dimmed * shade)[..., None], np.float32)

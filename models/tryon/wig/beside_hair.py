@@ -135,7 +135,7 @@ def strands(rgb: Matte, head: HeadFrame, near_hair: Mask, hair_alpha: Matte, pla
     hanging = (hair_alpha > 0.8) & (y > -1.1 * head.width)
     if hanging.sum() < 0.05 * head.width**2:
         return np.zeros_like(near_hair)
-    reach = cv2.dilate(hanging.astype(np.uint8), disc(max(2, round(0.35 * head.width)))) > 0
+    reach = cv2.dilate(hanging.astype(np.uint8), disc(max(2, round(0.55 * head.width)))) > 0
     face = cv2.erode(head.face().astype(np.uint8), disc(max(1, round(0.12 * head.width)))) > 0
     skin = np.median(rgb[face & ~near_hair], axis=0) if (face & ~near_hair).any() else np.array([190, 150, 130])
     cloth = rgb[place & ~near_hair & ~reach & (y > 0.5 * head.width)]

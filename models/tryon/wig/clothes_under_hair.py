@@ -83,10 +83,11 @@ def _symmetric(rgb: Matte, head: HeadFrame, known: Mask, wanted: Mask, otherwise
     height, width = known.shape
     middle, lean = _axis(rgb, head, known)
     rows = np.arange(height)[:, None]
-    columns = np.round(2 * (middle + lean * (rows - head.chin[1])) - np.arange(width)[None]).astype(int)
-    there = (columns >= 0) & (columns < width)
-    columns = np.clip(columns, 0, width - 1)
-    other, seen = rgb[rows, columns], known[rows, columns] & there
+    across = np.float32(2) * (middle + lean * (rows - head.chin[1])).astype(np.float32) - np.arange(width)[None]
+    across = np.asarray(across, np.float32)
+    down = np.ascontiguousarray(np.broadcast_to(rows.astype(np.float32), across.shape))
+    other = cv2.remap(rgb, across, down, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+    seen = cv2.remap(known.astype(np.float32), across, down, cv2.INTER_LINEAR) > 0.99
     # Light differs from side to side: what both sides show tells by how much.
     both = known & seen
     shift = np.clip(rgb - other, -_SIDE_LIGHT, _SIDE_LIGHT) * both[..., None]

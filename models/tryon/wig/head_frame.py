@@ -92,10 +92,12 @@ class HeadFrame:
         return self._hulls(_BROWS, 0.01)
 
     def middle(self) -> Mask:
-        """Of the face below the eyes, between the cheeks' outer halves."""
+        """Of the face from the eyes to the mouth, between the cheeks' outer halves."""
         x, y = self.from_point(self.points[168, :2])
         nose, _ = self.from_point(self.points[1, :2])
-        return np.asarray((np.minimum(np.abs(x), np.abs(nose)) < 0.27 * self.width) & (y > 0.05 * self.width))
+        _, under = self.from_point(self.points[17, :2])
+        between = (y > 0.05 * self.width) & (under < 0)
+        return np.asarray((np.minimum(np.abs(x), np.abs(nose)) < 0.27 * self.width) & between)
 
     def round_eyes(self) -> Mask:
         """Where glasses are worn, if any are."""

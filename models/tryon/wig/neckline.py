@@ -15,7 +15,8 @@ _HALVES: Final = (0.36, 0.42, 0.48, 0.56, 0.68)  # half of its width at the chin
 _BENDS: Final = (1.0, 1.4, 2.0, 2.6)  # from a V to a round neck
 _SIDES: Final = (-0.08, -0.04, 0.0, 0.04, 0.08)  # of its middle, face widths from the chin
 _USUAL: Final = (0.48, 0.45, 2.0)  # depth, half width and bend where nothing is seen
-_COLLAR: Final = 0.2  # face widths below the chin within which clothes without any throat reach up to the jaw
+_COLLAR: Final = 0.3  # face widths below the chin within which clothes without any throat reach up to the jaw
+_SCRAP: Final = 0.045  # squared face widths of throat below which it says nothing about the line
 _FEW: Final = 12  # pixels
 
 
@@ -30,13 +31,14 @@ def bare_below(head: HeadFrame, bare: Mask, dressed: Mask) -> Mask:
     near = (np.abs(x[part]) < 0.75) & (y[part] > -0.1) & (y[part] < 1.5)
     skin, cloth = bare[part] & near, dressed[part] & near
     depth, half, bend, middle = *_USUAL, 0.0
-    if cloth.sum() >= _FEW and skin.sum() < _FEW:
+    few = max(_FEW, round(_SCRAP * (head.width / step) ** 2))
+    if cloth.sum() >= _FEW and skin.sum() < few:
         under = cloth & (np.abs(x[part]) < 0.3)
         top = float(np.clip(np.percentile(y[part][under], 3), 0.0, 0.5)) if under.sum() >= _FEW else _USUAL[0]
         depth = top if top > _COLLAR else 0.0
-    elif skin.sum() >= _FEW and cloth.sum() < _FEW:
+    elif skin.sum() >= few and cloth.sum() < _FEW:
         return np.ones_like(bare)
-    elif skin.sum() >= _FEW:
+    elif skin.sum() >= few:
         across = np.concatenate([x[part][skin], x[part][cloth]])
         down = np.maximum(np.concatenate([y[part][skin], y[part][cloth]]), 0)
         truth = np.concatenate([np.ones(skin.sum(), bool), np.zeros(cloth.sum(), bool)])

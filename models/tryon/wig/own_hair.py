@@ -31,6 +31,7 @@ Picture = NDArray[np.uint8]
 _SPECK: Final = 0.012  # squared face widths
 _BEHIND: Final = 0.3  # face widths behind head and shoulders that a turn may bring to light
 _HALO: Final = 0.05  # face widths round hair and person that hold mixed colours
+_HANGS: Final = 0.08  # squared face widths of hair below the eyes that throws a shadow on cheeks
 _DARK_THROAT: Final = 0.28  # of the face's colour in the chin's shadow
 _SCRAP: Final = 0.06  # squared face widths of throat below which all of it is made anew
 # The shoulder line of an average person seen from the front: sideways and down from the chin, in face widths.
@@ -84,7 +85,8 @@ def take_hair_away(picture_rgb: Picture, points: Points, person_matte: Matte, ha
     like = skin_like(rgb, colour, head.width)
     free = (hair_alpha < 0.3) & (person_matte > 0.6) & (rgb.mean(2) > 0.3 * colour.mean())
     ears = whole_ears(head, free, like & (person_matte > 0.6))
-    near_hair, inside = _hair_and_body(rgb, head, person_matte, hair_alpha, like, ears)
+    shaded = skin_like(rgb, colour, head.width, darkest=_DARK_THROAT, blur=0.02)
+    near_hair, inside = _hair_and_body(rgb, head, (person_matte, hair_alpha), (like, shaded), ears)
 
     plate = _behind(picture_rgb, rgb, head, person_matte, near_hair, inside, generator)
     # Ears, cheeks, shoulders: what is person and not hair stays as it is.
@@ -129,7 +131,8 @@ def _below(
     near_hair = near_hair.copy()
     hung = np.zeros_like(body)
     if lower.sum() > 0.03 * head.width**2:
-        hung = cv2.dilate(lower.astype(np.uint8), disc(max(2, round(0.3 * head.width)))) > 0
+        hung = cv2.dilate(lower.astype(np.uint8), disc(max(2, round(0.45 * head.width)))) > 0
+    first = bare
     near_hair |= shaded_throat(rgb, head, near_hair, bare) & body & hung
     ring = cv2.dilate(near_hair.astype(np.uint8), disc(max(1, round(0.025 * head.width)))) > 0
     near_hair |= ring & bare & hung
@@ -137,11 +140,12 @@ def _below(
     if bare.sum() < _SCRAP * head.width**2:
         near_hair |= bare & hung  # for its colour it is good enough; left standing it would be a stripe
     dressed = large(body & ~near_hair & ~bare & (y > 0.02 * head.width), 0.06 * head.width**2)
-    is_bare = bare_below(head, bare, dressed)
+    is_bare = bare_below(head, first, dressed & ~first)
     # On skin what is no skin beside hair is hair; on clothes a letter half hidden is better gone.
-    inner = cv2.erode(is_bare.astype(np.uint8), disc(max(1, round(0.03 * head.width)))) > 0
+    inner = cv2.erode(is_bare.astype(np.uint8), disc(max(1, round(0.015 * head.width)))) > 0
     near_hair |= body & inner & ~bare & hung
-    near_hair |= cut_print(rgb, head, dressed, near_hair) & body & hung
+    for _ in range(2):  # what the first leaves of a letter stands alone
+        near_hair |= cut_print(rgb, head, dressed, near_hair) & body & hung
     specks = body & ~near_hair
     near_hair |= specks & hung & ~large(specks, 2 * _SPECK * head.width**2)
     return near_hair, bare, dressed & ~near_hair, is_bare
@@ -154,11 +158,17 @@ def below_jaw(head: HeadFrame) -> Mask:
 
 
 def _hair_and_body(
-    rgb: Matte, head: HeadFrame, person_matte: Matte, hair_alpha: Matte, like: Mask, ears: Mask
+    rgb: Matte, head: HeadFrame, mattes: tuple[Matte, Matte], skin: tuple[Mask, Mask], ears: Mask
 ) -> tuple[Mask, Mask]:
-    """Where hair and what it taints is, and where the body without hair is."""
+    """Where hair and what it taints is, and where the body without hair is.
+
+    Args:
+        mattes: Person and hair.
+        skin: What is of the skin's hue in the light, and in shade, too.
+    """
     import cv2
 
+    (person_matte, hair_alpha), (like, shaded) = mattes, skin
     halo = max(2, round(_HALO * head.width))
     skull, face = head.skull(), head.face()
     far = cv2.dilate(hair_alpha, disc(max(1, round(0.03 * head.width)))) < 0.15
@@ -176,7 +186,10 @@ def _hair_and_body(
     near_hair |= islands(head, near_hair, (person_matte > 0.3) & ~face) & ~kept
     near_hair |= earrings(rgb, head, near_hair, inside | like | ears)
     near_hair |= adrift(head, near_hair, person_matte, inside)
-    near_hair |= hair_shadow(rgb, head, near_hair, rim & ~head.features() & ~head.middle() & ~kept)
+    _, y = head.from_point(head.points[168, :2])
+    hangs = ((hair_alpha > 0.5) & (y > 0.1 * head.height)).sum() > _HANGS * head.width**2
+    lit = rim & shaded & ~head.features() & ~head.middle() & ~kept
+    near_hair |= hair_shadow(rgb, head, near_hair, lit if hangs else lit & (y < -0.12 * head.height))
     # Right beside hair skin holds single hairs.
     ring = cv2.dilate(near_hair.astype(np.uint8), disc(max(1, round(0.02 * head.width)))) > 0
     near_hair |= ring & (face | skull) & ~kept & ~head.features()
@@ -218,7 +231,8 @@ def _rounded(head: HeadFrame, mask: Mask, seen: Mask) -> Mask:
     closed = np.where(y > -0.25 * head.width, closed, mask)
     smooth = cv2.GaussianBlur(closed.astype(np.float32), (0, 0), max(0.7, 0.03 * head.width)) > 0.5
     x, y = head.from_point(head.points[168, :2])
-    crown = (head.skull() | (seen & (np.abs(x) < 0.6 * head.width))) & (y < 0)
+    high = (np.abs(x) < 0.5 * head.width) & (y < -0.12 * head.width)
+    crown = (head.skull() | (seen & high)) & (y < 0)
     outline, _ = cv2.findContours(crown.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
     whole = np.zeros(mask.shape, np.uint8)
     if outline:
@@ -262,13 +276,13 @@ def _skin(rgb: Matte, head: HeadFrame, near_hair: Mask, inside: Mask, bare: Mask
     import cv2
 
     face, skull = head.face(), head.skull()
-    alike = skin_like(rgb, colour, head.width)
+    alike = skin_like(rgb, colour, head.width, darkest=_DARK_THROAT)
     spread = alike | (np.abs(rgb - colour).max(2) < 60)
     inner = cv2.erode(face.astype(np.uint8), disc(max(1, round(0.03 * head.width)))) > 0
     beside = inside & ~inner & ~below_jaw(head) & alike
     known = ((inner & spread) | beside) & ~near_hair & ~head.brows_and_eyes()
     upper = head_skin(rgb, head, known, face | skull, colour)
-    clear = cv2.erode(bare.astype(np.uint8), disc(max(1, round(0.015 * head.width)))) > 0
+    clear = cv2.erode(bare.astype(np.uint8), disc(max(1, round(0.006 * head.width)))) > 0
     lower = neck_skin(rgb, head, clear, colour)
     neck = cv2.GaussianBlur(below_jaw(head).astype(np.float32), (0, 0), max(0.6, 0.012 * head.width))
     return np.asarray(upper + neck[..., None] * (lower - upper), np.float32)

@@ -9,6 +9,8 @@ from models.tryon.wig.worn import WornWig
 from services.domain.errors import ContentRejected
 
 _UNSURE: Final = 0.3  # confidence of the hair mask
+_MOST_DOUBTFUL: Final = 0.35  # squared face widths that are neither surely hair nor surely none
+_DOUBTFUL_SHARE: Final = 0.18  # of the hair
 _MOST_INVENTED: Final = 5.0  # squared face widths of picture that nobody photographed
 
 
@@ -32,6 +34,14 @@ def require_removable(seen: SeenHead, worn: WornWig) -> None:
             code="hair_not_removable",
             param="model",
         )
+    doubtful, share = doubtful_area(worn)
+    if doubtful > _MOST_DOUBTFUL and share > _DOUBTFUL_SHARE:
+        raise ContentRejected(
+            "Much of the hair could not be told apart from what is behind it; parts of it would stay beside the wig. "
+            "Use a portrait with the hair tied back, or against a background of another colour.",
+            code="hair_not_removable",
+            param="model",
+        )
     invented = invented_area(worn)
     if invented > _MOST_INVENTED:
         raise ContentRejected(
@@ -49,3 +59,15 @@ def invented_area(worn: WornWig) -> float:
     covered = np.divide(worn.wig_rgba[..., 3], 255, dtype=np.float32)
     hole = worn.sitter.hair_alpha * (1 - covered) * worn.removed
     return float(hole.sum()) / max(worn.sitter.face_width**2, 1.0)
+
+
+def doubtful_area(worn: WornWig) -> tuple[float, float]:
+    """Where it is open whether there is hair, edges aside: in squared face widths, and relative to the hair found."""
+    import cv2
+    import numpy as np
+
+    hair, width = worn.sitter.hair_alpha, max(worn.sitter.face_width, 1.0)
+    open_question = ((hair > 0.12) & (hair < 0.75)).astype(np.uint8)
+    side = max(3, int(0.05 * width) | 1)
+    wide = cv2.morphologyEx(open_question, cv2.MORPH_OPEN, np.ones((side, side), np.uint8))
+    return float(wide.sum()) / width**2, float(wide.sum()) / max(float((hair > 0.5).sum()), 1.0)
