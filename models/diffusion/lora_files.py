@@ -44,6 +44,10 @@ _ROLES: Final = (
     (re.compile(rf"\.(lokr_(?:w[12](?:_[ab])?|t2)){_END}"), None),
     (re.compile(r"\.(diff)$"), None),
 )
+_XLABS: Final = re.compile(r"\.processor\.(qkv|proj)_lora([12]?)\.(down|up)\.weight$")  # for FLUX
+_REPEATS: Final = re.compile(r"[^\\][*+?{]")
+_MAX_REPEATS: Final = 2
+_MAX_PATTERN: Final = 400
 _OLD_TEXT: Final = {"to_q": "q_proj", "to_k": "k_proj", "to_v": "v_proj", "to_out": "out_proj"}
 
 
@@ -132,8 +136,16 @@ def _layers_of(tensors: Mapping[str, Tensor], settings: Mapping[str, Any]) -> tu
         if (magnitude := parts.pop("magnitude", None)) is not None:  # peft's are always the rows'
             parts["dora_scale"] = magnitude.reshape(-1, 1)
         target = target_of(module, flux=flux)
-        layer = None if target is None else _layer_of(parts, _alpha_of(target.names[0], parts, settings))
-        ours = None if target is None or layer is None else placed(layer, target)
+        try:
+            layer = None if target is None else _layer_of(parts, _alpha_of(target.names[0], parts, settings))
+            ours = None if target is None or layer is None else placed(layer, target)
+        except (
+            ValueError,
+            RuntimeError,
+            IndexError,
+            re.error,
+        ):  # tensors or settings that are not what their names say
+            ours = None
         if ours is None:
             skipped.extend(keys[module])
         else:
@@ -143,6 +155,8 @@ def _layers_of(tensors: Mapping[str, Tensor], settings: Mapping[str, Any]) -> tu
 
 def _split(key: str) -> tuple[str, str | None]:
     """The layer and what of it the tensor is; None for the latter where it is no part of a LoRA."""
+    if found := _XLABS.search(key):
+        return f"{key[: found.start()]}.{found[1]}_lora{found[2]}", found[3]
     for form, role in _ROLES:
         if found := form.search(key):
             module = key[: found.start()]
@@ -162,8 +176,15 @@ def _from_old(module: str) -> str:
 
 
 def _alpha_of(name: str, parts: Mapping[str, Tensor], settings: Mapping[str, Any]) -> float | None:
+    """The layer's alpha; None where the file says nothing, which means its rank.
+
+    Raises:
+        ValueError: What the file says is no number.
+    """
     if "alpha" in parts:
-        return float(parts["alpha"].item())
+        if parts["alpha"].numel() != 1:
+            raise ValueError("alpha is not one number")
+        return float(parts["alpha"].reshape(()).item())
     if "down" not in parts:
         return None
     component, module = name.split(".", 1)
@@ -175,12 +196,22 @@ def _alpha_of(name: str, parts: Mapping[str, Tensor], settings: Mapping[str, Any
     rank = parts["down"].shape[0]
     if alpha is None:
         return None
+    if not isinstance(alpha, (int, float)):
+        raise ValueError(f"alpha is {alpha!r}")
     return float(alpha) * (math.sqrt(rank) if own.get("use_rslora") else 1.0)
 
 
 def _pattern(patterns: object, module: str, default: Any) -> Any:
-    """What peft takes for this module of its ``rank_pattern`` or ``alpha_pattern``."""
+    """What peft takes for this module of its ``alpha_pattern``, whose keys are regular expressions.
+
+    Raises:
+        ValueError: An expression is none, or one that a stranger's file could keep a worker busy with.
+    """
     for key, value in patterns.items() if isinstance(patterns, dict) else ():
+        repeats = _REPEATS.findall(key)
+        # A repeated group can take time without end, a few repeated signs on a short name cannot.
+        if len(repeats) > _MAX_REPEATS or any(one[0] == ")" for one in repeats) or len(key + module) > _MAX_PATTERN:
+            raise ValueError(f"{key[:40]!r} is not read as a pattern")
         if re.match(rf"(.*\.)?({key})$", module):
             return value
     return default
@@ -204,12 +235,12 @@ def _layer_of(parts: Mapping[str, Tensor], alpha: float | None) -> Layer | None:
         names = {key.removeprefix(prefix) for key in factors if key.startswith(prefix)}
         if len(names) == len(factors) and needed <= names <= needed | optional:
             named = {key.removeprefix(prefix): value for key, value in factors.items()}
+            if any(one.ndim < 2 or not one.numel() for one in named.values()):
+                return None
             layer = kind(alpha=1.0, dora_scale=parts.get("dora_scale"), **named)
-            if isinstance(layer, LoraLayer) and not _low_rank_fits(layer):
+            if isinstance(layer, LoraLayer) and layer.up.shape[1] != layer.rank:
+                return None
+            if layer.num_inputs < 1:
                 return None
             return replace(layer, alpha=float(layer.rank) if alpha is None else alpha)
     return None
-
-
-def _low_rank_fits(layer: LoraLayer) -> bool:
-    return bool(layer.down.ndim >= 2 and layer.up.ndim >= 2 and layer.up.shape[1] == layer.down.shape[0])

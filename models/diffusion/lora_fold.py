@@ -8,6 +8,7 @@ weights that LoRAs touch.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -78,7 +79,8 @@ class FoldedLoras:
                 continue
             weight = self._weights[found]
             _check_size(layer, weight, name, key)
-            if not all(bool(tensor.isfinite().all()) for tensor in layer.tensors().values()):
+            numbers = [*layer.tensors().values(), *([] if layer.dora_scale is None else [layer.dora_scale])]
+            if not (math.isfinite(layer.scale) and all(bool(one.isfinite().all()) for one in numbers)):
                 raise ContentRejected(f"{name} has undefined numbers in its layer {key}.", code="not_a_lora")
             placed = layer.to(device=weight.device)
             layers[found] = placed.to(dtype=weight.dtype) if weight.dtype.itemsize == 4 else placed
@@ -157,6 +159,8 @@ def _check_size(layer: Layer, weight: Tensor, name: str, key: str) -> None:
             fits = True
         except (RuntimeError, ValueError):
             fits = False
+    if layer.dora_scale is not None:
+        fits = fits and layer.dora_scale.numel() in weight.shape[:2]
     if not fits:
         raise ContentRejected(
             f"{name} is for another base: of its layer {key}, {layer.num_inputs} channels in, the base has a weight of "

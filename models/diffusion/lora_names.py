@@ -65,7 +65,7 @@ def target_of(module: str, *, flux: bool) -> Target | None:
         flux: The file is for FLUX, which has one CLIP and a T5 encoder: what kohya calls ``te3`` is its second.
     """
     module = module.removeprefix("base_model.model.").replace(".processor.", ".")
-    if module.startswith("diffusion_model."):
+    if module.startswith("diffusion_model.") or _ORIGINAL.match(module):
         rest = module.removeprefix("diffusion_model.")
         return (
             _unet_target(rest.replace(".", "_")) if not rest.startswith("transformer") else _one(f"transformer.{rest}")
@@ -246,6 +246,15 @@ _ORIGINAL_SINGLE: Final = {
     "final_layer_linear": "proj_out",
     "final_layer_adaLN_modulation_1": "norm_out.linear",
 }
+_XLABS: Final = {
+    "double_blocks": {
+        "qkv_lora1": _FLUX_DOUBLE["img_attn_qkv"],
+        "qkv_lora2": _FLUX_DOUBLE["txt_attn_qkv"],
+        "proj_lora1": _FLUX_DOUBLE["img_attn_proj"],
+        "proj_lora2": _FLUX_DOUBLE["txt_attn_proj"],
+    },
+    "single_blocks": {"qkv_lora": _FLUX_DOUBLE["img_attn_qkv"], "proj_lora": ("proj_out",)},
+}
 _SWAPPED: Final = "final_layer_adaLN_modulation_1"  # shift before scale there, scale before shift in diffusers
 _STACKS: Final = (
     ("double_blocks", "transformer_blocks", _FLUX_DOUBLE, Family.FLUX),
@@ -259,8 +268,9 @@ _IN_BOTH: Final = "final_layer"
 def _original_target(flat: str) -> Target | None:
     if flat in _ORIGINAL_SINGLE:
         return Target(names=(f"transformer.{_ORIGINAL_SINGLE[flat]}",), swapped=flat == _SWAPPED)
-    for theirs, ours, table, _ in _STACKS:
+    for theirs, ours, own, _ in _STACKS:
         found = re.fullmatch(rf"{theirs}_(\d+)_(.+)", flat)
+        table = own | _XLABS.get(theirs, {})
         if found and found[2] in table:
             inner = table[found[2]]
             parts = (1, 1, 1, 4)[: len(inner)]  # FLUX' feed-forward is four times as wide as its states

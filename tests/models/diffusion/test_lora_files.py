@@ -15,6 +15,7 @@ from safetensors.torch import load_file, save_file
 
 from models.diffusion.checkpoints import Checkpoint, Family
 from models.diffusion.lora_files import LoraWeights, from_peft, read_lora, write_lora
+from models.diffusion.lora_fold import FoldedLoras
 from models.diffusion.lora_layers import FullLayer, LohaLayer, LokrLayer, LoraLayer, weight_with
 from models.diffusion.lora_names import kohya_name, target_of, with_text_model
 from services.domain.errors import ContentRejected
@@ -373,6 +374,49 @@ def test_text_encoder_layers_in_a_flux_file_are_loaded_beside_its_stacked_projec
     torch.testing.assert_close(got, whole)
 
 
+def test_files_of_xlabs_for_flux_are_read_as_diffusers_reads_them(tmp_path: Path) -> None:
+    from diffusers.loaders.lora_conversion_utils import _convert_xlabs_flux_lora_to_diffusers
+
+    torch.manual_seed(0)
+    tensors: dict[str, torch.Tensor] = {}
+    for block, sizes in {
+        "double_blocks.0": {"qkv_lora1": 96, "qkv_lora2": 96, "proj_lora1": 32, "proj_lora2": 32},
+        "single_blocks.3": {"qkv_lora": 96, "proj_lora": 32},
+    }.items():
+        for place, out in sizes.items():
+            tensors[f"{block}.processor.{place}.down.weight"] = torch.randn(4, 32)
+            tensors[f"{block}.processor.{place}.up.weight"] = torch.randn(out, 4)
+    save_file(tensors, tmp_path / "a.safetensors")
+    found = read_lora(tmp_path / "a.safetensors")
+    assert found.skipped == ()
+    theirs = _convert_xlabs_flux_lora_to_diffusers(dict(tensors))
+    assert {key.split(".lora_")[0] for key in theirs} == set(found.layers)
+    for name, layer in found.layers.items():
+        expected = theirs[f"{name}.lora_B.weight"] @ theirs[f"{name}.lora_A.weight"]
+        torch.testing.assert_close(layer.offset(tuple(expected.shape)), expected)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("diffusion_model.double_blocks.7.img_mod.lin", ("transformer_blocks.7.norm1.linear",)),
+        ("diffusion_model.input_blocks.4.1.proj_in", ("down_blocks.1.attentions.0.proj_in",)),
+        ("lora_transformer_single_transformer_blocks_2_attn_to_q", ("single_transformer_blocks.2.attn.to_q",)),
+        ("lycoris_transformer_blocks_0_ff_net_0_proj", ("transformer_blocks.0.ff.net.0.proj",)),
+        ("transformer_blocks.0.attn.add_k_proj", ("transformer_blocks.0.attn.add_k_proj",)),
+        ("base_model.model.mid_block.attentions.0.proj_in", ("mid_block.attentions.0.proj_in",)),
+        ("lora_te3_encoder_block_0_layer_0_SelfAttention_q", ("encoder.block.0.layer.0.SelfAttention.q",)),
+        ("lora_te_text_model_encoder_layers_0_mlp_fc1", ("text_model.encoder.layers.0.mlp.fc1",)),
+        ("text_encoder.encoder.layers.0.mlp.fc1", ("text_model.encoder.layers.0.mlp.fc1",)),
+        ("lora_prior_unet_something", None),
+        ("model.layers.0.mlp", None),
+    ],
+)
+def test_names_of_other_programs_are_understood(theirs: str, ours: tuple[str, ...] | None) -> None:
+    target = target_of(theirs, flux=True)
+    assert (None if target is None else tuple(name.split(".", 1)[1] for name in target.names)) == ours
+
+
 def test_flux_lora_is_stacked_for_kohya_and_alpha_survives(tiny_flux: Checkpoint, tmp_path: Path) -> None:
     transformer = network(tiny_flux, "transformer")
     targets = [*ATTENTION, "add_k_proj", "proj_mlp", "norm_out.linear", "x_embedder", "norm1.linear"]
@@ -484,3 +528,56 @@ def test_file_that_is_no_safetensors_is_refused_saying_what_it_is(tmp_path: Path
     with pytest.raises(ContentRejected, match=what) as caught:
         read_lora(tmp_path / "style.safetensors")
     assert caught.value.code == "not_a_lora"
+
+
+def test_file_of_nonsense_is_refused_by_name_and_never_breaks_the_reader(tiny_sd15: Checkpoint, tmp_path: Path) -> None:
+    random = torch.Generator().manual_seed(0)
+    groups = [
+        ["lora_down.weight", "lora_up.weight", "alpha"], ["lora_A.weight", "lora_B.weight", "lora_magnitude_vector"],
+        ["hada_w1_a", "hada_w1_b", "hada_w2_a", "hada_w2_b"], ["hada_t1", "hada_t2", "lora_mid.weight"],
+        ["lokr_w1", "lokr_w2"], ["lokr_w2_a", "lokr_w2_b", "lokr_w1"], ["diff"], ["dora_scale", "alpha"], ["w_norm"],
+        ["processor.qkv_lora1.down.weight", "processor.qkv_lora1.up.weight"],
+    ]  # fmt: skip
+    modules = [
+        "lora_unet_mid_block_attentions_0_proj_in", "unet.conv_in", "lora_unet_double_blocks_0_img_attn_qkv",
+        "double_blocks.0", "lora_unet_final_layer_adaLN_modulation_1", "lora_te1_x", "lora_unet_input_blocks_99_9_x",
+    ]  # fmt: skip
+    patterns = ["^unet", "(", "(a*)*b", "x" * 500, ".*conv_in"]
+    folded = FoldedLoras(pipeline(tiny_sd15))
+
+    def one_of(choices: Any) -> Any:
+        return choices[int(torch.randint(len(choices), (1,), generator=random))]
+
+    codes, num_read = set(), 0
+    for _ in range(600):
+        module = one_of(modules)
+        tensors = {}
+        for suffix in one_of(groups) + one_of(groups) * one_of([0, 0, 1]):
+            shape = [one_of([0, 1, 2, 4, 4]) for _ in range(one_of([0, 1, 2, 2, 2, 2, 4]))]
+            tensors[f"{module}.{suffix}"] = torch.randn(shape, generator=random)
+        settings = {"lora_alpha": one_of([None, 4, "x"]), "alpha_pattern": {one_of(patterns): 2}}
+        save_file(tensors, tmp_path / "a.safetensors", metadata={"lora_adapter_metadata": json.dumps(settings)})
+        try:
+            found = read_lora(tmp_path / "a.safetensors")
+            num_read += 1
+            folded.place(found)
+        except ContentRejected as refused:
+            codes.add(refused.code)
+    assert codes == {"not_a_lora", "lora_wrong_base"}
+    assert num_read > 15
+
+
+def test_pattern_that_would_take_for_ever_is_not_tried(tmp_path: Path) -> None:
+    name = f"unet.conv_in{'a' * 60}"
+    save_file(
+        {
+            f"{name}.lora_A.weight": torch.ones(1, 4),
+            f"{name}.lora_B.weight": torch.ones(4, 1),
+            "unet.conv_in.lora_A.weight": torch.ones(1, 4),
+            "unet.conv_in.lora_B.weight": torch.ones(4, 1),
+        },
+        tmp_path / "a.safetensors",
+        metadata={"lora_adapter_metadata": json.dumps({"alpha_pattern": {"conv_in(a+)+b": 2, "^conv_in": 3}})},
+    )
+    with pytest.raises(ContentRejected):
+        read_lora(tmp_path / "a.safetensors")
