@@ -78,7 +78,11 @@ class Checkpoints:
         folder.mkdir(parents=True, exist_ok=True)
         for left in [*folder.glob(f"{_UNFINISHED}*"), *folder.glob(f"{_OUTDATED}*")]:
             shutil.rmtree(left, ignore_errors=True)
+        for left in folder.glob(".*.part"):
+            left.unlink(missing_ok=True)
         self._known = {one.step: one for one in self._read()}
+        with no_room_told(lambda: self.latest):  # what a killed process did not come to
+            self._point()
         self._prune(keep_last=keep_last)
 
     @property
@@ -155,8 +159,9 @@ class Checkpoints:
 
     def _point(self) -> None:
         for name, one in (("LATEST", self.latest), ("BEST", self.best)):
-            if one is not None:
-                write_atomically(self._folder / name, f"{one.folder.name}\n".encode())
+            path, text = self._folder / name, "" if one is None else f"{one.folder.name}\n"
+            if text and not (path.is_file() and path.read_text(encoding="utf-8") == text):
+                write_atomically(path, text.encode())
 
     def _prune(self, *, keep_last: int) -> None:
         best = self.best
@@ -178,6 +183,12 @@ class Checkpoints:
                 self.skipped.append(folder.name)
             else:
                 yield found
+
+
+def read_checkpoints(folder: Path) -> list[Checkpoint]:
+    """A run's whole checkpoints by step, for a reader: nothing in ``folder`` is touched, a run may go on there."""
+    found = [one for one in map(read_checkpoint, sorted(folder.glob("step-*"))) if one is not None]
+    return sorted(found, key=lambda one: one.step)
 
 
 def read_checkpoint(folder: Path) -> Checkpoint | None:

@@ -1,8 +1,9 @@
 """A process that trains, and dies of ``kill -9`` where it is told to; ``python -m tests.training.killed FOLDER PLANS``.
 
 Everything is imported and made once; each life is a fork. A plan is a list of lives, each the place of its death: an
-operation on the file system by number (``7``: before it; ``7+``: after it), a step's event (``step3``), a signal that
-comes in the middle of a step (``term5``: in the fifth batch), or ``end``. The files that count of each folder are
+operation on the file system by number (``7``: before it; ``7+``: after it) or by name and the end of a path
+(``rename:step-00000002``), a step's event (``step3``), a signal that comes in the middle of a step (``term5``: in the
+fifth batch), or ``end``. The files that count of each folder are
 printed with their digests, as JSON.
 """
 
@@ -29,10 +30,10 @@ CONFIG = tiny.run(
     num_steps=5,
     accumulation_steps=2,
     ema_decay=0.9,
-    network=LoraTraining.Network(kind="lora", rank=2, dropout=0.2),
+    network=LoraTraining.Network(kind="lora", rank=2, dropout=0.2, targets=("to_q", "to_v")),
     optimizer=LoraTraining.Optimizer(learning_rate=1e-2, schedule="cosine", num_warmup_steps=2),
     loss=LoraTraining.Loss(min_snr_gamma=5.0, noise_offset=0.05, caption_dropout=0.3),
-    samples=LoraTraining.Samples(prompts=("a drawing",), seeds=(0,), every_steps=3, num_inference_steps=1, side_px=32),
+    samples=LoraTraining.Samples(prompts=("a drawing",), seeds=(0,), every_steps=0, num_inference_steps=1, side_px=32),
     checkpoints=LoraTraining.Checkpoints(every_steps=2, keep_last=1),
 )
 
@@ -66,10 +67,12 @@ def live(death, base, data, run_dir):
     def counted(operation):
         def do(*args, **options):
             count["files"] += 1
-            if death == str(count["files"]):
+            places = {str(count["files"])}
+            places |= {f"{operation.__name__}:{Path(one).name}" for one in args if isinstance(one, str | Path)}
+            if death in places:
                 os.kill(os.getpid(), signal.SIGKILL)
             result = operation(*args, **options)
-            if death == f"{count['files']}+":
+            if death.removesuffix("+") in places:
                 os.kill(os.getpid(), signal.SIGKILL)
             return result
 

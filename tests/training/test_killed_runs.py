@@ -8,16 +8,16 @@ import sys
 
 import pytest
 
-# Numbers of file operations as ``killed.py`` counts them in a life: 1 to 4 begin the run, a checkpoint takes about 20.
-# Every one of them was tried once, before and after; these are what stands for them.
+# Each operation on the file system was tried once, before and after it; these stand for them.
 PLANS = {
     "uninterrupted": ["end"],
     "before anything is written": ["1", "end"],
     "within a step, twice": ["step1", "step4", "end"],
-    "while the first checkpoint is written": ["12", "end"],
-    "before and after its rename": ["15", "15+", "end"],
-    "between LATEST and what is pruned": ["40", "25+", "end"],
-    "while the result is written": ["72", "3+", "end"],
+    "while the first checkpoint is written": ["mkdir:.unfinished-step-00000002+", "12", "end"],
+    "before and after its rename": ["rename:step-00000002", "rename:step-00000002+", "end"],
+    "while the last is made the latest": ["rename:step-00000005+", "replace:LATEST", "replace:BEST", "end"],
+    "before an old one is deleted": ["rename:.outdated-step-00000004", "end"],
+    "while the result is written": ["replace:lora.safetensors", "replace:manifest.json", "end"],
     "by SIGTERM between two batches of a step": ["term5", "term2", "end"],
 }
 

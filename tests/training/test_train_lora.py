@@ -20,7 +20,7 @@ from services.domain.errors import Canceled, Conflict, ContentRejected, EngineFa
 from tests.training import tiny
 from tests.training.conftest import FAMILIES
 from training import checkpoints as checkpoints_module
-from training.checkpoints import Checkpoints
+from training.checkpoints import read_checkpoints
 from training.data.cache import TensorCache
 from training.data.sampling import BucketSampler
 from training.lora.config import LoraTraining
@@ -63,7 +63,7 @@ def predicted(base):
 
 
 def weights_of(run_dir):
-    return Checkpoints(run_dir / "checkpoints", keep_last=9).latest.weights()
+    return read_checkpoints(run_dir / "checkpoints")[-1].weights()
 
 
 def equal(one, other):
@@ -104,7 +104,7 @@ def test_each_family_s_lora_is_what_diffusers_loads_and_the_base_is_left_alone(f
     assert {layer.alpha for layer in weights.layers.values()} == {5.0}
     # The offset that diffusers and peft make of the file is the trained one: alpha / rank * up @ down, by hand.
     pipe.load_lora_weights(made.file.parent, weight_name=made.file.name, adapter_name="ours")
-    trained = Checkpoints(tmp_path / "run" / "checkpoints", keep_last=9).latest.weights()
+    trained = weights_of(tmp_path / "run")
     name = next(name for name in trained if "lora_A" in name)
     module = name.split(".lora_A")[0]
     offset = 5.0 / 2 * trained[name.replace("lora_A", "lora_B")].flatten(1) @ trained[name].flatten(1)
@@ -495,7 +495,7 @@ def test_a_signal_saves_the_step_and_the_run_goes_on_from_there(train, tmp_path,
         train(on_event=on_event)
     assert (caught.value.code, caught.value.retryable) == ("training_interrupted", True)
     assert signal.getsignal(number) is handler
-    assert Checkpoints(tmp_path / "run/checkpoints", keep_last=9).latest.step == 3
+    assert read_checkpoints(tmp_path / "run/checkpoints")[-1].step == 3
     assert read_events(tmp_path / "run")[-1]["state"] == "interrupted"
     train()
     assert equal(weights_of(tmp_path / "run"), weights_of(tmp_path / "whole"))
