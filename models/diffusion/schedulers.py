@@ -24,6 +24,9 @@ _OF_NOISE: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     "unipc": ("UniPCMultistepScheduler", {}),
     "lcm": ("LCMScheduler", {}),
 }
+# drawn-64's noise leaves nothing of the picture: Karras' spacing has no largest sigma to begin from, and Heun's mean of two
+# slopes would be taken over a step without end.
+_NEEDS_AN_END: Final = ("karras", "heun")
 # Pipelines of flow-matching families give their scheduler sigmas and a shift that only this one takes.
 _OF_FLOW: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {"euler": ("FlowMatchEulerDiscreteScheduler", {})}
 
@@ -65,4 +68,8 @@ def make_scheduler(name: str, family: Family, config: Any) -> Any:
 
 
 def _of(family: Family) -> Mapping[str, tuple[str, Mapping[str, Any]]]:
-    return _OF_FLOW if family in (Family.FLUX, Family.SD3) else _OF_NOISE
+    if family in (Family.FLUX, Family.SD3):
+        return _OF_FLOW
+    if family is Family.DRAWN64:
+        return {name: made for name, made in _OF_NOISE.items() if not name.endswith(_NEEDS_AN_END)}
+    return _OF_NOISE

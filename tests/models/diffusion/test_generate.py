@@ -13,7 +13,8 @@ import torch
 from numpy.typing import NDArray
 
 from models.diffusion import warm as warm_module
-from models.diffusion.checkpoints import Checkpoint, Family
+from models.diffusion.checkpoints import BUILT_IN, Checkpoint, Family
+from models.diffusion.drawn64.pipeline import random_drawn64
 from models.diffusion.generate import Generated, GenerateInputs, generate, generate_warm
 from models.diffusion.lora_files import LoraWeights, write_lora
 from models.diffusion.lora_library import LoraFiles, LoraLibrary
@@ -100,9 +101,6 @@ def test_inpainting_keeps_every_pixel_outside_the_mask(checkpoint: Checkpoint, p
 
 
 def test_drawn_64_does_every_task(picture: Picture) -> None:
-    from models.diffusion.checkpoints import BUILT_IN
-    from models.diffusion.drawn64.pipeline import random_drawn64
-
     held = WarmPipeline(Generator(checkpoint=BUILT_IN[0], pipe=random_drawn64(0), device="cpu", dtype="float32"))
     mask = np.zeros(picture.shape[:2], bool)
     mask[:40] = True
@@ -305,6 +303,15 @@ def test_scheduler_of_each_name_makes_a_picture_and_is_gone_afterwards(tiny_sd15
     assert found.facts["scheduler"] == name
     plain = generate_warm(replace(inputs, scheduler=None), pipeline=held, loras=NONE, check_canceled=go)
     assert plain.facts["scheduler"] == "DDIMScheduler"
+
+
+@pytest.mark.parametrize("name", scheduler_names(Family.DRAWN64))
+def test_drawn_64_draws_with_each_scheduler_that_it_is_offered(name: str) -> None:
+    held = WarmPipeline(Generator(checkpoint=BUILT_IN[0], pipe=random_drawn64(0), device="cpu", dtype="float32"))
+    inputs = GenerateInputs(prompt="a red dress", num_inference_steps=20, scheduler=name)
+    found = generate_warm(inputs, pipeline=held, loras=NONE, check_canceled=go)
+    assert found.pictures[0].shape == (64, 64, 3)
+    assert not name.endswith(("karras", "heun"))
 
 
 def test_scheduler_keeps_the_checkpoints_noise_and_prediction() -> None:
