@@ -24,8 +24,8 @@ _OF_NOISE: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     "unipc": ("UniPCMultistepScheduler", {}),
     "lcm": ("LCMScheduler", {}),
 }
-# drawn-64's noise leaves nothing of the picture: Karras' spacing has no largest sigma to begin from, and Heun's mean of two
-# slopes would be taken over a step without end.
+# drawn-64's noise leaves nothing of the picture: Karras' spacing has no largest sigma to begin from, and Heun's mean of
+# two slopes would be taken over a step without end.
 _NEEDS_AN_END: Final = ("karras", "heun")
 # Pipelines of flow-matching families give their scheduler sigmas and a shift that only this one takes.
 _OF_FLOW: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {"euler": ("FlowMatchEulerDiscreteScheduler", {})}
