@@ -86,7 +86,9 @@ def fit(asset: Asset, wearer: Wearer) -> Fitted:
         return Fitted(trunk=skirt, scale=skirt.scale)
     if asset.category is GarmentCategory.TROUSERS:
         waist = fit_waist(asset, figure, old)
-        legs = tuple(fit_leg(asset, waist, figure, side, wearer.person, wearer.lower) for side in Side)
+        legs = tuple(
+            fit_leg(asset, waist, figure, side, wearer.person, wearer.lower, clothes=wearer.clothes) for side in Side
+        )
         return Fitted(trunk=None, legs=legs, scale=waist.scale)
     if asset.category is GarmentCategory.OVERALL:
         bib, legs = fit_overall(asset, figure, wearer.person, wearer.lower)

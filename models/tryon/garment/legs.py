@@ -104,6 +104,7 @@ def fit_leg(
     cloth: Mask,
     *,
     full: tuple[float, float] = _FULL,
+    clothes: Mask | None = None,
 ) -> Strip:
     """One half of a pair of trousers: from the waistband's middle and its side down to the hem of the leg.
 
@@ -115,7 +116,10 @@ def fit_leg(
         person: Matte of the person.
         cloth: What is worn on the legs in the photo: full-length trousers end where that does.
         full: Lengths, as shares of the leg, that count as full.
+        clothes: All that is worn, without hands: as wide as that hips are at most.
     """
+    from scipy.ndimage import gaussian_filter1d, median_filter
+
     marks = {name: np.array(point, np.float32) for name, point in garment.landmarks.items()}
     frame = leg_frame(garment)
     sign = 1.0 if side is Side.LEFT else -1.0
@@ -142,9 +146,12 @@ def fit_leg(
     # Hands beside the hips are no hips.
     middle_line = figure.place(np.stack([np.zeros_like(rows), rows], 1))
     aside = np.broadcast_to(sign * figure.across, middle_line.shape).astype(np.float32)
-    worn, met = reach_of(cloth, middle_line, aside, 0.9 * figure.shown_span)
+    worn, met = reach_of(cloth if clothes is None else clothes, middle_line, aside, 0.9 * figure.shown_span)
     sure = met & (worn > 0.4 * figure.shown_span)
-    body = np.where(sure, np.minimum(body, worn * 1.02), body)
+    if sure.mean() > 0.5:  # one that is seen in a few rows only would dent the side
+        hips = np.interp(np.arange(len(rows)), np.flatnonzero(sure), worn[sure]) * 1.02
+        hips = gaussian_filter1d(median_filter(hips, 5, mode="nearest"), 1.0, mode="nearest")
+        body = np.clip(body, None, np.maximum(hips, 0.8 * body))
     ratio = body / np.maximum(own, 1e-6)
     half = np.where((ratio > _SNAP[0]) & (ratio < _SNAP[1]), body, np.minimum(own, 0.7 * figure.shown_span))
     half = np.minimum(half, _WIDEST * body)
