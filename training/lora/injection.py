@@ -33,6 +33,8 @@ class Injected:
 def inject(base: TrainableBase, config: LoraTraining) -> Injected:
     """Put a new LoRA in, which changes nothing yet; its parameters are float32, all else stays frozen.
 
+    What peft left there before, also the shells of deleted adapters, is taken out first.
+
     Random numbers are torch's global ones.
 
     Raises:
@@ -42,6 +44,7 @@ def inject(base: TrainableBase, config: LoraTraining) -> Injected:
     network, denoiser = config.network, base.denoiser
     if network.dora and network.kind == "lokr":
         raise InvalidRequest("DoRA goes with lora and locon, not with lokr.", code="bad_training_settings")
+    remove(base)
     targets = network.targets or base.default_targets(config.preset)
     layers = _targeted(denoiser, targets, convolutions=network.kind != "lora", every=bool(network.targets))
     ranks, alphas = _ranks(layers, network)

@@ -1,0 +1,171 @@
+"""What a step of the LoRA loop costs beside a loop written straight from diffusers' documented API."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from benchmarks.measure import Row
+from models.diffusion.checkpoints import Checkpoint, Family
+from tests.models.diffusion import tiny_checkpoints
+from tests.training.data.drawn import dataset as drawn_dataset
+from training.bases import TrainableBase
+from training.bases.loading import base_of
+from training.data.prepared import PreparedDataset
+from training.data.sampling import BucketSampler
+from training.lora.config import LoraTraining
+from training.lora.encoded import as_pixels
+from training.train_lora import train_lora
+
+_ROUNDS = 5
+_STEPS = 14
+_SKIPPED = 4  # of each round's steps: caches, first epoch
+_BATCH = 4
+_RANK = 8
+_TARGETS = ("to_k", "to_q", "to_v", "to_out.0")  # of diffusers' example
+_CONFIG = LoraTraining(
+    num_steps=_STEPS,
+    batch_size=_BATCH,
+    network=LoraTraining.Network(rank=_RANK, targets=_TARGETS),
+    optimizer=LoraTraining.Optimizer(learning_rate=1e-4, weight_decay=1e-2),
+    validation=LoraTraining.Validation(share=0),
+)
+
+
+def _pipeline(folder: Path) -> Any:
+    """SD1.5's parts, small: a UNet of two levels, and an autoencoder and CLIP in proportion."""
+    from diffusers import AutoencoderKL, StableDiffusionPipeline, UNet2DConditionModel
+
+    checkpoint = tiny_checkpoints.sd15(folder)
+    torch.manual_seed(0)
+    unet = UNet2DConditionModel(
+        block_out_channels=(64, 128), layers_per_block=1, in_channels=4, norm_num_groups=16, sample_size=16,
+        down_block_types=("CrossAttnDownBlock2D",) * 2, up_block_types=("CrossAttnUpBlock2D",) * 2,
+        attention_head_dim=8, cross_attention_dim=tiny_checkpoints.WIDTH,
+    )  # fmt: skip
+    vae = AutoencoderKL(
+        block_out_channels=(16, 16, 32, 32), down_block_types=("DownEncoderBlock2D",) * 4, latent_channels=4,
+        up_block_types=("UpDecoderBlock2D",) * 4, norm_num_groups=8, sample_size=128,
+    )  # fmt: skip
+    return StableDiffusionPipeline.from_pretrained(checkpoint.folder(), unet=unet, vae=vae, local_files_only=True)
+
+
+def _documented_loop(pipe: Any, data: PreparedDataset, *, cached: bool) -> list[float]:
+    """CPU-seconds of each step of ``examples/text_to_image/train_text_to_image_lora.py``'s loop, without accelerate.
+
+    Args:
+        cached: Latents and text states are taken from memory, which the example does not do.
+    """
+    from diffusers import DDPMScheduler
+    from diffusers.optimization import get_scheduler
+    from peft import LoraConfig
+    from torch.nn import functional
+
+    unet, vae, text_encoder, tokenizer = pipe.unet, pipe.vae, pipe.text_encoder, pipe.tokenizer
+    noise_scheduler = DDPMScheduler.from_config(pipe.scheduler.config)
+    for part in (unet, vae, text_encoder):
+        part.requires_grad_(False)
+    unet.add_adapter(LoraConfig(r=_RANK, lora_alpha=_RANK, init_lora_weights="gaussian", target_modules=list(_TARGETS)))
+    layers = [one for one in unet.parameters() if one.requires_grad]
+    optimizer = torch.optim.AdamW(layers, lr=1e-4, betas=(0.9, 0.999), weight_decay=1e-2, eps=1e-08)
+    schedule = get_scheduler("constant", optimizer=optimizer, num_warmup_steps=0, num_training_steps=_STEPS)
+    pixels = [as_pixels([data.picture(index)])[0] for index in range(len(data))]
+    tokens = tokenizer(
+        list(data.captions), max_length=tokenizer.model_max_length, padding="max_length", truncation=True,
+        return_tensors="pt",
+    ).input_ids  # fmt: skip
+    with torch.no_grad():
+        kept = [vae.encode(one[None]).latent_dist.sample() * vae.config.scaling_factor for one in pixels]
+        states = text_encoder(tokens)[0]
+    sampler, taken = BucketSampler(data, _BATCH), []
+    unet.train()
+    for step in range(_STEPS):
+        began = time.process_time()
+        batch = sampler.batch(step)
+        if cached:
+            latents, encoder_hidden_states = torch.cat([kept[index] for index in batch]), states[batch]
+        else:
+            latents = vae.encode(torch.stack([pixels[index] for index in batch])).latent_dist.sample()
+            latents = latents * vae.config.scaling_factor
+            encoder_hidden_states = text_encoder(tokens[batch], return_dict=False)[0]
+        noise = torch.randn_like(latents)
+        timesteps = torch.randint(0, noise_scheduler.config.num_train_timesteps, (len(batch),)).long()
+        noisy_latents = noise_scheduler.add_noise(latents, noise, timesteps)
+        predicted = unet(noisy_latents, timesteps, encoder_hidden_states, return_dict=False)[0]
+        loss = functional.mse_loss(predicted.float(), noise.float(), reduction="mean")
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(layers, 1.0)
+        optimizer.step()
+        schedule.step()
+        optimizer.zero_grad()
+        loss.detach().item()
+        taken.append(time.process_time() - began)
+    unet.delete_adapters("default")
+    return taken[_SKIPPED:]
+
+
+def _our_loop(base: TrainableBase, data: PreparedDataset, folder: Path) -> list[float]:
+    """CPU-seconds from the end of each step to the end of the next, events and TensorBoard included."""
+    ends: list[float] = []
+
+    def on_event(event: dict[str, Any]) -> None:
+        if "loss" in event:
+            ends.append(time.process_time())
+
+    train_lora(_CONFIG, dataset=data, base=base, run_dir=folder, on_event=on_event)
+    return list(np.diff(ends))[_SKIPPED:]
+
+
+def _step_rows() -> list[Row]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        pipe = _pipeline(folder / "sd")
+        row = Checkpoint(
+            name="tiny", family=Family.SD15, source="folder:none", licence="random numbers", commercial_use=True
+        )
+        base, data = base_of(row, pipe), drawn_dataset(folder / "data", buckets={(128, 128): 16})
+        arms: dict[str, Callable[[int], list[float]]] = {
+            "documented": lambda _number: _documented_loop(pipe, data, cached=False),
+            "cached": lambda _number: _documented_loop(pipe, data, cached=True),
+            "ours": lambda number: _our_loop(base, data, folder / f"run{number}"),
+        }
+        for arm in arms.values():
+            arm(1000)  # warm
+        taken: dict[str, list[float]] = {arm: [] for arm in arms}
+        ratios: dict[str, list[float]] = {"documented": [], "cached": []}
+        for number in range(_ROUNDS):
+            medians = {}
+            for arm, run in arms.items():
+                steps = run(number)
+                taken[arm] += steps
+                medians[arm] = statistics.median(steps)
+            for other, found in ratios.items():
+                found.append(medians["ours"] / medians[other])
+    ms = {arm: 1000 * statistics.median(steps) for arm, steps in taken.items()}
+    told = {
+        "documented": "a step of our loop, to one of diffusers' documented loop",
+        "cached": "a step of our loop, to one of that loop given cached latents and text states",
+    }
+    return [
+        Row(
+            what=told[other],
+            value=f"{statistics.median(found):.3f}",
+            target="<= 1.00" if other == "documented" else "",
+            reached=bool(statistics.median(found) <= 1.0) if other == "documented" else None,
+            note=f"{ms['ours']:.1f} to {ms[other]:.1f} CPU-ms; {min(found):.3f} to {max(found):.3f} in {_ROUNDS} "
+            f"interleaved rounds of {_STEPS - _SKIPPED} steps, batch {_BATCH}, SD1.5's parts, small",
+        )
+        for other, found in ratios.items()
+    ]
+
+
+def rows() -> list[Row]:
+    torch.set_num_threads(1)
+    return _step_rows()
