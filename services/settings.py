@@ -10,7 +10,12 @@ from pathlib import Path
 from services.domain.errors import InvalidRequest
 
 _PREFIX = "SPOKESMODEL_"
-_NOT_OURS = ("SPOKESMODEL_WEIGHTS_DIR", "SPOKESMODEL_TEST_DATA")  # read by models.weights and by the tests
+_NOT_OURS = (
+    "SPOKESMODEL_WEIGHTS_DIR",  # read by models.weights
+    "SPOKESMODEL_TEST_DATA",  # by the tests
+    "SPOKESMODEL_URL",  # by clients, as the documentation has them
+    "SPOKESMODEL_KEY",
+)
 
 _MAX_NAME = 200
 _ZERO_IS_FINE = ("SPOKESMODEL_ENGINE_MEMORY_BYTES", "SPOKESMODEL_MAX_WAIT_S")

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,15 +14,9 @@ from services.settings import Settings
 from services.usecases.batch_file import MAX_COLUMNS
 from spokesmodel.runner import LocalSystem
 from tests.e2e.conftest import running
+from tests.e2e.pages import Page, reader_in
 
-ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "batches.md"
-TEXT = PAGE.read_text(encoding="utf-8")
-_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-def blocks(language: str) -> list[str]:
-    return [text for name, text in _BLOCK.findall(TEXT) if name == language]
+PAGE = Page("batches.md")
 
 
 @pytest.fixture(scope="module")
@@ -39,31 +28,19 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalSystem]:
 @pytest.fixture
 def folder(system: LocalSystem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The reader's folder, with the page's two files and a command called ``spokesmodel``."""
-    [table] = blocks("csv")
-    [defaults] = blocks("json")
+    [table] = PAGE.blocks("csv")
+    [defaults] = PAGE.blocks("json")
     (tmp_path / "spring.csv").write_text(table, encoding="utf-8")
     (tmp_path / "defaults.json").write_text(defaults, encoding="utf-8")
-    command = tmp_path / "bin" / "spokesmodel"
-    command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -m spokesmodel "$@"\n')
-    command.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{command.parent}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.chdir(tmp_path)
+    reader_in(tmp_path, system, monkeypatch)
     return tmp_path
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not here")
 def test_commands_of_the_page_make_what_it_says(system: LocalSystem, folder: Path) -> None:
-    environment = {**os.environ, "SPOKESMODEL_STATE_DIR": str(system.services.settings.state_dir)}
-    told = ""
-    for command in blocks("bash"):
-        run = subprocess.run(
-            ["bash", "-euc", command], capture_output=True, text=True, check=False, env=environment, timeout=120
-        )
-        assert run.returncode == 0, run.stdout + run.stderr
-        told += run.stdout
-    [shown] = blocks("text")
+    told = "".join(PAGE.run_bash(SPOKESMODEL_STATE_DIR=str(system.services.settings.state_dir)))
+    [shown] = PAGE.blocks("text")
     _, fault, rows, estimate = shown.splitlines()
     assert fault.split() == told.splitlines()[0].split()
     assert told.splitlines()[1:3] == [rows, estimate]
@@ -72,14 +49,8 @@ def test_commands_of_the_page_make_what_it_says(system: LocalSystem, folder: Pat
     assert not any(name.startswith("borealis") for name in names)
 
 
-def test_python_of_the_page_runs_from_top_to_bottom(
-    system: LocalSystem, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SPOKESMODEL_URL", system.url)
-    monkeypatch.setenv("SPOKESMODEL_KEY", system.api_key)
-    names: dict[str, Any] = {}
-    for number, text in enumerate(blocks("python"), 1):
-        exec(compile(text, f"{PAGE.name}, python block {number}", "exec"), names)
+def test_python_of_the_page_runs_from_top_to_bottom(folder: Path) -> None:
+    names = PAGE.run_python()
     assert names["batch"]["counts"]["succeeded"] == 2
     assert [fault["row"] for fault in names["report"]["faults"]] == [2]
     rows = [json.loads(line) for line in names["lines"]]
@@ -88,8 +59,8 @@ def test_python_of_the_page_runs_from_top_to_bottom(
 
 def test_numbers_of_the_page_are_the_settings() -> None:
     settings = Settings()
-    assert f"At most {settings.max_batch_rows:,} rows and 64 MB" in TEXT
+    assert f"At most {settings.max_batch_rows:,} rows and 64 MB" in PAGE.text
     assert settings.max_batch_file_bytes == 64 * 1024**2
-    assert f"`batch_window` ({settings.batch_window})" in TEXT
-    assert f"`batch_slice_s` ({settings.batch_slice_s:g} s;" in TEXT
-    assert f"{MAX_COLUMNS:,} columns" in TEXT
+    assert f"`batch_window` ({settings.batch_window})" in PAGE.text
+    assert f"`batch_slice_s` ({settings.batch_slice_s:g} s;" in PAGE.text
+    assert f"{MAX_COLUMNS:,} columns" in PAGE.text

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,17 +18,11 @@ from services.domain.product import GarmentCategory
 from spokesmodel.runner import LocalSystem
 from tests import drawn_products
 from tests.e2e.conftest import running
+from tests.e2e.pages import Page, reader_in
 from tests.e2e.test_cases import write_still_clip
 from tests.e2e.test_previews import KINDS
 
-ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "try-on.md"
-TEXT = PAGE.read_text(encoding="utf-8")
-_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-def blocks(language: str) -> list[str]:
-    return [text for name, text in _BLOCK.findall(TEXT) if name == language]
+PAGE = Page("try-on.md")
 
 
 @pytest.fixture(scope="module")
@@ -49,29 +39,17 @@ def folder(system: LocalSystem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         write_still_clip(tmp_path / "clip.mp4", np.asarray(portrait.convert("RGB").resize((288, 384))))
     (tmp_path / "tee.png").write_bytes(drawn_products.tee())
     (tmp_path / "red.png").write_bytes(drawn_products.tee((170, 40, 40)))
-    [table] = blocks("csv")
+    [table] = PAGE.blocks("csv")
     (tmp_path / "tees.csv").write_text(table, encoding="utf-8")
-    command = tmp_path / "bin" / "spokesmodel"
-    command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -m spokesmodel "$@"\n')
-    command.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{command.parent}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.chdir(tmp_path)
+    reader_in(tmp_path, system, monkeypatch)
     return tmp_path
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not here")
 def test_commands_of_the_page_make_what_it_says(system: LocalSystem, folder: Path) -> None:
-    environment = {**os.environ, "SPOKESMODEL_STATE_DIR": str(system.services.settings.state_dir)}
-    told = []
-    for command in blocks("bash"):
-        run = subprocess.run(
-            ["bash", "-euc", command], capture_output=True, text=True, check=False, env=environment, timeout=300
-        )
-        assert run.returncode == 0, run.stdout + run.stderr
-        told.append(run.stdout)
-    [shown] = blocks("text")
+    told = PAGE.run_bash(SPOKESMODEL_STATE_DIR=str(system.services.settings.state_dir))
+    [shown] = PAGE.blocks("text")
     assert told[0].endswith(shown)
     assert all("verified" in said for said in told[1:3])
     assert not (folder / "nobody.png").exists()
@@ -81,14 +59,8 @@ def test_commands_of_the_page_make_what_it_says(system: LocalSystem, folder: Pat
     assert (pictures, len(list((folder / "looks").glob("*-picture.png")))) == ({"blue", "red"}, 4)
 
 
-def test_python_of_the_page_runs_from_top_to_bottom(
-    system: LocalSystem, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SPOKESMODEL_URL", system.url)
-    monkeypatch.setenv("SPOKESMODEL_KEY", system.api_key)
-    names: dict[str, Any] = {}
-    for number, text in enumerate(blocks("python"), 1):
-        exec(compile(text, f"{PAGE.name}, python block {number}", "exec"), names)
+def test_python_of_the_page_runs_from_top_to_bottom(folder: Path) -> None:
+    names = PAGE.run_python()
     assert names["product"]["state"] == "ready"
     assert names["product"]["photos"][0]["pins"] == {"neck_front": [0.5, 0.19]}
     assert {path.name for path in folder.glob("rest-*")} == {"rest-picture.png", "rest-mask.png", "rest-sheet.jpg"}
@@ -105,5 +77,5 @@ def test_python_of_the_page_runs_from_top_to_bottom(
     ],
 )
 def test_pins_of_the_page_are_those_that_are_known(row: str, names: tuple[str, ...]) -> None:
-    [cell] = re.findall(rf"^\| {row} \| (.*) \|$", TEXT, re.MULTILINE)
+    [cell] = re.findall(rf"^\| {row} \| (.*) \|$", PAGE.text, re.MULTILINE)
     assert tuple(re.findall(r"`(\w+)`", cell)) == names

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import av
 import pytest
@@ -18,13 +14,9 @@ from PIL import Image
 from models.serving.tasks import SERVED
 from spokesmodel.runner import LocalSystem
 from tests.e2e.conftest import running
+from tests.e2e.pages import Page, reader_in
 
-PAGE = Path(__file__).parents[2] / "docs" / "api.md"
-_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-def blocks(language: str) -> list[str]:
-    return [text for name, text in _BLOCK.findall(PAGE.read_text(encoding="utf-8")) if name == language]
+PAGE = Page("api.md")
 
 
 @pytest.fixture(scope="module")
@@ -37,16 +29,12 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalSystem]:
 @pytest.fixture
 def environment(system: LocalSystem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """What the page's reader has set; the folder in which its code runs."""
-    monkeypatch.setenv("SPOKESMODEL_URL", system.url)
-    monkeypatch.setenv("SPOKESMODEL_KEY", system.api_key)
-    monkeypatch.chdir(tmp_path)
+    reader_in(tmp_path, system, monkeypatch)
     return tmp_path
 
 
 def test_python_of_the_page_runs_from_top_to_bottom(environment: Path) -> None:
-    names: dict[str, Any] = {}
-    for number, text in enumerate(blocks("python"), 1):
-        exec(compile(text, f"{PAGE.name}, python block {number}", "exec"), names)
+    names = PAGE.run_python()
     with av.open(str(environment / "video.mp4")) as film:
         assert [stream.codec_context.name for stream in film.streams] == ["h264", "aac"]
         assert film.duration / 1e6 == pytest.approx(names["job"]["result"]["facts"]["duration_s"], abs=0.1)
@@ -65,10 +53,8 @@ def test_python_of_the_page_runs_from_top_to_bottom(environment: Path) -> None:
 
 @pytest.mark.skipif(not (shutil.which("bash") and shutil.which("curl")), reason="bash or curl is not here")
 def test_curl_of_the_page_makes_a_video(environment: Path) -> None:
-    [command] = blocks("bash")
-    run = subprocess.run(["bash", "-euc", command], capture_output=True, text=True, check=False, env={**os.environ})
-    assert run.returncode == 0, run.stdout + run.stderr
-    assert json.loads(run.stdout)["state"] == "succeeded"
+    [answer] = PAGE.run_bash()
+    assert json.loads(answer)["state"] == "succeeded"
 
 
 def test_json_of_the_page_is_json_in_the_form_of_the_answers() -> None:
@@ -76,5 +62,5 @@ def test_json_of_the_page_is_json_in_the_form_of_the_answers() -> None:
     from lambdas.api.schemas.jobs import JobDetailBody
     from lambdas.api.schemas.scripts import ScriptBody
 
-    for text, model in zip(blocks("json"), (HealthBody, ScriptBody, JobDetailBody), strict=True):
+    for text, model in zip(PAGE.blocks("json"), (HealthBody, ScriptBody, JobDetailBody), strict=True):
         model.model_validate_json(text)
