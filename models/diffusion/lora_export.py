@@ -40,7 +40,7 @@ def family_of_layers(weights: LoraWeights) -> Family:
 
 
 def kohya_tensors(weights: LoraWeights, family: Family) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Tensors and metadata of a file for sd-scripts, A1111, ComfyUI. Each layer has its alpha, in float32."""
+    """Tensors and metadata of a file for sd-scripts, A1111, ComfyUI. Each layer has its alpha, whole."""
     import torch
 
     whole: dict[str, Layer] = {}
@@ -65,12 +65,13 @@ def kohya_tensors(weights: LoraWeights, family: Family) -> tuple[dict[str, Tenso
         for factor, value in layer.tensors().items():
             tensors[f"{key}.{prefix}{factor}" if prefix else f"{key}.{_KOHYA[factor]}"] = value
         if "diff" not in layer.tensors():
-            tensors[f"{key}.alpha"] = torch.tensor(layer.alpha, dtype=torch.float32)
+            alpha = torch.tensor(layer.alpha, dtype=torch.float32)
+            tensors[f"{key}.alpha"] = alpha if alpha.item() == layer.alpha else alpha.double().fill_(layer.alpha)
         if layer.dora_scale is not None:
             tensors[f"{key}.dora_scale"] = layer.dora_scale
     most = Counter((layer.rank, layer.alpha) for layer in weights.layers.values()).most_common(1)[0][0]
     module = "lycoris.kohya" if any(not isinstance(one, LoraLayer) for one in whole.values()) else "networks.lora"
-    return tensors, {"ss_network_module": module, "ss_network_dim": str(most[0]), "ss_network_alpha": f"{most[1]:g}"}
+    return tensors, {"ss_network_module": module, "ss_network_dim": str(most[0]), "ss_network_alpha": f"{most[1]:.12g}"}
 
 
 def diffusers_tensors(weights: LoraWeights) -> tuple[dict[str, Tensor], dict[str, str]]:

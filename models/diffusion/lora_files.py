@@ -93,7 +93,7 @@ def write_lora(weights: LoraWeights, path: Path, format: Format = "diffusers", *
     save_file(
         {key: value.detach().to("cpu").contiguous().clone() for key, value in tensors.items()},
         partial,
-        metadata={"format": "pt", **described, **weights.metadata},
+        metadata={**weights.metadata, **described, "format": "pt"},
     )
     partial.replace(path)
 

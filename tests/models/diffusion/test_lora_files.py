@@ -14,6 +14,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from models.diffusion.checkpoints import Checkpoint, Family
+from models.diffusion.lora_arithmetic import resize
 from models.diffusion.lora_files import LoraWeights, from_peft, read_lora, write_lora
 from models.diffusion.lora_fold import FoldedLoras
 from models.diffusion.lora_layers import FullLayer, LohaLayer, LokrLayer, LoraLayer, weight_with
@@ -80,17 +81,27 @@ def test_file_we_write_scales_in_diffusers_as_in_the_trainer(
         torch.testing.assert_close(loaded[name], delta, rtol=1e-5, atol=1e-6)
 
 
-def test_kohya_file_says_alpha_of_every_layer_in_full_precision(unet: Any, tmp_path: Path) -> None:
-    filled(unet.half(), LoraConfig(r=4, lora_alpha=0.3, target_modules=ATTENTION))
+@pytest.mark.parametrize(("alpha", "dtype"), [(8, torch.float32), (0.3, torch.float64)])
+def test_kohya_file_says_alpha_of_every_layer_whole_whatever_the_factors_precision(
+    unet: Any, tmp_path: Path, alpha: float, dtype: torch.dtype
+) -> None:
+    filled(unet.half(), LoraConfig(r=4, lora_alpha=alpha, target_modules=ATTENTION))
     write_lora(from_peft(unet, "unet"), tmp_path / "a.safetensors", "kohya")
     tensors = load_file(tmp_path / "a.safetensors")
     alphas = [value for key, value in tensors.items() if key.endswith(".alpha")]
     assert len(alphas) * 3 == len(tensors)
-    assert {value.dtype for value in alphas} == {torch.float32}
-    assert [float(value) for value in alphas] == pytest.approx([0.3] * len(alphas), rel=1e-7)
+    assert {value.dtype for value in alphas} == {dtype}
+    assert {layer.alpha for layer in read_lora(tmp_path / "a.safetensors").layers.values()} == {alpha}
     with safe_open(tmp_path / "a.safetensors", framework="pt") as file:
-        assert file.metadata()["ss_network_alpha"] == "0.3"
+        assert file.metadata()["ss_network_alpha"] == str(alpha)
         assert file.metadata()["ss_network_dim"] == "4"
+
+
+def test_metadata_of_a_resized_lora_tells_its_new_rank(unet: Any, tmp_path: Path) -> None:
+    filled(unet, LoraConfig(r=4, lora_alpha=8, target_modules=ATTENTION))
+    write_lora(from_peft(unet, "unet"), tmp_path / "a.safetensors", "kohya")
+    write_lora(resize(read_lora(tmp_path / "a.safetensors"), rank=2).weights, tmp_path / "b.safetensors", "kohya")
+    assert read_lora(tmp_path / "b.safetensors").metadata["ss_network_dim"] == "2"
 
 
 def test_file_that_diffusers_saved_is_read_with_its_alpha(tiny_sd15: Checkpoint, tmp_path: Path) -> None:
