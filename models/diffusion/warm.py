@@ -155,8 +155,10 @@ class WarmPipelines:
         """
         with self._lock:
             if checkpoint not in self._held:
-                while len(self._held) >= self._max_pipelines:
-                    self._held.popitem(last=False)
+                if len(self._held) >= self._max_pipelines:
+                    while len(self._held) >= self._max_pipelines:
+                        self._held.popitem(last=False)
+                    _give_memory_back()
                 generator = open_generator(checkpoint, _first_task(checkpoint), self._device, self._dtype)
                 self._held[checkpoint] = WarmPipeline(generator)
             self._held.move_to_end(checkpoint)
@@ -164,6 +166,17 @@ class WarmPipelines:
 
     def is_held(self, checkpoint: Checkpoint) -> bool:
         return checkpoint in self._held
+
+
+def _give_memory_back() -> None:
+    """Free what dropped networks held before others are loaded: pipelines are cyclic, and CUDA keeps what it has."""
+    import gc
+
+    import torch
+
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
 
 
 def _first_task(checkpoint: Checkpoint) -> Task:
