@@ -51,8 +51,8 @@ def told_apart(rgb: NDArray[np.uint8], upper: Mask, lower: Mask, figure: Figure)
     share[rows, columns] = _nearer(colour, of_upper, of_lower, _CLEARLY)
     # In the shade of a hand or a hem, hue says more than brightness.
     part = np.s_[rows.min() : rows.max() + 1, columns.min() : columns.max() + 1]
-    even = cv2.GaussianBlur(_lab(np.ascontiguousarray(rgb[part])), (0, 0), max(0.8, _EVEN * figure.span))
-    colour = even[rows - rows.min(), columns - columns.min()]
+    even = cv2.GaussianBlur(np.ascontiguousarray(rgb[part]), (0, 0), max(0.8, _EVEN * figure.span))
+    colour = _lab(np.asarray(even[rows - rows.min(), columns - columns.min()], np.uint8))
     by_hue = _nearer(_hue(colour), _hue(of_upper), _hue(of_lower), _CLEARLY_BY_HUE) * (colour[:, 0] > _DARKEST)
     share[rows, columns] = np.maximum(share[rows, columns], by_hue)
     share = np.where(disputed, cv2.medianBlur(share, 5), 0).astype(np.float32)
@@ -155,4 +155,11 @@ def _shades(rgb: NDArray[np.uint8], mask: NDArray[np.bool_], count: int) -> Colo
 
 def _distance(colour: Colours, shades: Colours) -> NDArray[np.float32]:
     """To the nearest of ``shades``, LAB (n,)."""
-    return np.asarray(np.min([np.linalg.norm(colour - shade, axis=-1) for shade in shades], axis=0), np.float32)
+    planes = [np.ascontiguousarray(colour[..., k]) for k in range(colour.shape[-1])]
+    nearest: Colours | None = None
+    for shade in shades:  # plane by plane: sums over a short last axis are slow
+        squared = np.zeros((), np.float32)
+        for plane, value in zip(planes, shade, strict=True):
+            squared = squared + (plane - value) ** 2
+        nearest = squared if nearest is None else np.minimum(nearest, squared)
+    return np.sqrt(np.asarray(nearest, np.float32))

@@ -14,7 +14,7 @@ from models.tryon.garment.sleeves import outward, reach_of
 from models.tryon.garment.warp import Box, Colours, Mask, Points, strip_map
 
 _ROWS: Final = 49
-_COLUMNS: Final = 9
+_COLUMNS: Final = 5
 _UNDER_CLOTH: Final = 0.80  # of the cloth's width over a limb
 _USUAL: Final = 0.86  # of the figure's radii, which leave room for cloth, where nothing of the limb is seen
 _THICKNESS: Final = (0.66, 1.12)
