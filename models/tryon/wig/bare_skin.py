@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from models.tryon.wig.filling import push_pull
-from models.tryon.wig.head_frame import HeadFrame, Mask, Matte, disc
+from models.tryon.wig.head_frame import HeadFrame, Mask, Matte, disc, grown
 
 _PLACES: Final = (151, 9, 108, 337, 69, 299, 50, 280, 205, 425, 195, 5, 101, 330)
 _SMALL: Final = 96  # pixels of a face's width at which low frequencies are solved
@@ -108,7 +108,7 @@ def _joined_to(near_hair: Mask, dark: Mask, head: HeadFrame) -> Mask:
     """What of ``dark`` begins at hair and goes no further from it than hair's shadow does, a little grown."""
     import cv2
 
-    band = cv2.dilate(near_hair.astype(np.uint8), disc(max(2, round(_SHADOW_REACH * head.width)))) > 0
+    band = grown(near_hair, _SHADOW_REACH * head.width)
     num, labels = cv2.connectedComponents(dark.astype(np.uint8))
     area = np.bincount(labels.ravel(), minlength=num)
     near = np.bincount(labels.ravel(), weights=(dark & band).ravel(), minlength=num)

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from models.tryon.wig.clothes_under_hair import palette
-from models.tryon.wig.head_frame import HeadFrame, Mask, Matte, disc
+from models.tryon.wig.head_frame import HeadFrame, Mask, Matte, disc, grown
 
 _SPECK: Final = 0.012  # squared face widths
 _EAR: Final = (0.2, 0.009)  # least height, in face heights, and area beside the face, in squared face widths
@@ -81,7 +81,7 @@ def earrings(rgb: Matte, head: HeadFrame, near_hair: Mask, inside: Mask) -> Mask
     x, y = head.from_point(np.asarray(head.points[[234, 454], :2].mean(0), np.float32))
     aside = np.abs(x) / head.width
     place = (aside > 0.4) & (aside < 0.85) & (y > 0) & (y < 0.75 * head.height) & ~inside & ~near_hair
-    place &= cv2.dilate(near_hair.astype(np.uint8), disc(max(2, round(0.3 * head.width)))) > 0
+    place &= grown(near_hair, 0.3 * head.width)
     step = max(1, round(head.width / 96))
     small = np.ascontiguousarray(np.clip(cv2.blur(rgb, (step, step))[::step, ::step], 0, 255).astype(np.uint8))
     calm = cv2.medianBlur(small, 29)
@@ -92,8 +92,8 @@ def earrings(rgb: Matte, head: HeadFrame, near_hair: Mask, inside: Mask) -> Mask
     area = stats[:, cv2.CC_STAT_AREA] / head.width**2
     touching = set(np.unique(labels[cv2.dilate(inside.astype(np.uint8), disc(2)) > 0]).tolist())
     found = [i for i in range(1, num) if 0.0005 < area[i] < 0.03 and i not in touching]
-    grown = cv2.dilate(np.isin(labels, found).astype(np.uint8), disc(max(2, round(0.03 * head.width)))) > 0
-    return np.asarray(grown & ~inside)
+    whole = cv2.dilate(np.isin(labels, found).astype(np.uint8), disc(max(2, round(0.03 * head.width)))) > 0
+    return np.asarray(whole & ~inside)
 
 
 def adrift(head: HeadFrame, near_hair: Mask, person_matte: Matte, inside: Mask) -> Mask:
@@ -102,7 +102,7 @@ def adrift(head: HeadFrame, near_hair: Mask, person_matte: Matte, inside: Mask) 
 
     rest = (cv2.dilate(person_matte, disc(1)) > 0.12) & ~near_hair & ~inside
     piece = disc(max(1, round(0.02 * head.width)))
-    grown = cv2.dilate(near_hair.astype(np.uint8), disc(max(2, round(0.25 * head.width)))) > 0
+    around = grown(near_hair, 0.25 * head.width)
     num, labels, stats, _ = cv2.connectedComponentsWithStats(rest.astype(np.uint8))
     if num < 2:
         return np.zeros_like(near_hair)
@@ -110,7 +110,7 @@ def adrift(head: HeadFrame, near_hair: Mask, person_matte: Matte, inside: Mask) 
     body = cv2.dilate(inside.astype(np.uint8), piece) > 0
     held = np.bincount(labels.ravel(), weights=(body & rest).ravel(), minlength=num)
     area = np.bincount(labels.ravel(), minlength=num).astype(np.float64)
-    near = np.bincount(labels.ravel(), weights=(grown & rest).ravel(), minlength=num)
+    near = np.bincount(labels.ravel(), weights=(around & rest).ravel(), minlength=num)
     gone = np.flatnonzero((held < 0.15 * area) & (near > 0.2 * area) & (area < 0.2 * head.width**2) & high)
     found = np.isin(labels, gone[gone > 0])
     return np.asarray(cv2.dilate(found.astype(np.uint8), piece) > 0) & ~inside
@@ -120,7 +120,7 @@ def loose(head: HeadFrame, near_hair: Mask, person_matte: Matte, inside: Mask, h
     """What else of the person round the head is no body: strands that the hair mask missed, and their halo."""
     import cv2
 
-    around = cv2.dilate(near_hair.astype(np.uint8), disc(5 * halo)) > 0
+    around = grown(near_hair, 5 * halo)
     suspected = cv2.dilate(person_matte, disc(max(1, halo // 2))) > 0.04
     solid_ear = head.ears() & (person_matte > 0.7)
     above = head.below_chin() < np.where(person_matte > 0.7, 0.25, 0.6) * head.width
@@ -135,7 +135,7 @@ def strands(rgb: Matte, head: HeadFrame, near_hair: Mask, hair_alpha: Matte, pla
     hanging = (hair_alpha > 0.8) & (y > -1.1 * head.width)
     if hanging.sum() < 0.05 * head.width**2:
         return np.zeros_like(near_hair)
-    reach = cv2.dilate(hanging.astype(np.uint8), disc(max(2, round(0.55 * head.width)))) > 0
+    reach = grown(hanging, 0.55 * head.width)
     face = cv2.erode(head.face().astype(np.uint8), disc(max(1, round(0.12 * head.width)))) > 0
     skin = np.median(rgb[face & ~near_hair], axis=0) if (face & ~near_hair).any() else np.array([190, 150, 130])
     cloth = rgb[place & ~near_hair & ~reach & (y > 0.5 * head.width)]

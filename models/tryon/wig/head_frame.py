@@ -131,3 +131,10 @@ def disc(radius: int) -> NDArray[np.uint8]:
     import cv2
 
     return np.asarray(cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * radius + 1,) * 2), np.uint8)
+
+
+def grown(mask: Mask, reach: float) -> Mask:
+    """The mask and all within so many pixels of it; for a wide reach far cheaper than a dilation."""
+    import cv2
+
+    return np.asarray(cv2.distanceTransform((~mask).astype(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_5) <= reach)

@@ -22,7 +22,7 @@ from models.tryon.wig.beside_hair import (
 )
 from models.tryon.wig.clothes_under_hair import clothes_under_hair, cut_print
 from models.tryon.wig.filling import grain_of, push_pull, with_grain
-from models.tryon.wig.head_frame import HeadFrame, Mask, Matte, Points, disc
+from models.tryon.wig.head_frame import HeadFrame, Mask, Matte, Points, disc, grown
 from models.tryon.wig.neckline import bare_below, bare_skin_seen
 from models.tryon.wig.patch_filling import patch_filled
 
@@ -131,7 +131,7 @@ def _below(
     near_hair = near_hair.copy()
     hung = np.zeros_like(body)
     if lower.sum() > 0.03 * head.width**2:
-        hung = cv2.dilate(lower.astype(np.uint8), disc(max(2, round(0.45 * head.width)))) > 0
+        hung = grown(lower, 0.45 * head.width)
     first = bare
     near_hair |= shaded_throat(rgb, head, near_hair, bare) & body & hung
     ring = cv2.dilate(near_hair.astype(np.uint8), disc(max(1, round(0.025 * head.width)))) > 0
@@ -213,7 +213,7 @@ def _behind(
     known = (cv2.dilate(person_matte, disc(max(1, halo // 2))) < 0.06) & ~near_hair
     plate = push_pull(rgb, known.astype(np.float32))
     plate = with_grain(plate, grain_of(picture_rgb, known), ~known, generator)
-    hidden = cv2.erode(inside.astype(np.uint8), disc(max(1, round(_BEHIND * head.width)))) > 0
+    hidden = ~grown(~inside, _BEHIND * head.width)
     return patch_filled(rgb, plate, known, near_hair & ~hidden)
 
 
