@@ -172,7 +172,7 @@ BUILT_IN: Final = (
         prompt="",
         negative_prompt="",
         num_inference_steps=20,
-        guidance_scale=3.5,
+        guidance_scale=2.5,
         strength=0.8,
     ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from models.diffusion.drawn64.pipeline import GUIDANCE_SCALE
 from training.base.attributes import CATEGORIES, COLOURS, PATTERNS
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ It draws
 ## What it reached
 
 Of 128 combinations of colour, category and pattern 26 were left out of training, flat and worn. An independent checker,
-trained on drawings of its own, told what {num_checked} generated pictures show (20 steps, guidance 3.5):
+trained on drawings of its own, told what {num_checked} generated pictures show (20 steps, guidance {guidance}):
 
 | | share |
 | --- | --- |
@@ -70,6 +71,7 @@ def write_card(file: Path, plan: BasePlan, figures: BaseFigures) -> None:
     )
     text = _CARD.format(
         seed=plan.seed,
+        guidance=GUIDANCE_SCALE,
         num_pictures=plan.num_pictures,
         ae_steps=plan.autoencoder_steps,
         steps=plan.denoiser_steps,

@@ -25,6 +25,7 @@ from services.domain.errors import Unavailable
 
 WEIGHTS: Final = Path(__file__).with_name("weights")
 SIDE_PX: Final = 64
+GUIDANCE_SCALE: Final = 2.5  # at 3.5 and above pink and white lose themselves in each other
 _MULTIPLE: Final = 16  # pixels: 8 a latent, and the UNet halves the latents once
 
 
@@ -74,7 +75,7 @@ class Drawn64Pipeline(DiffusionPipeline, StableDiffusionLoraLoaderMixin):
         mask_image: Any = None,
         strength: float = 0.8,
         num_inference_steps: int = 20,
-        guidance_scale: float = 3.5,
+        guidance_scale: float = GUIDANCE_SCALE,
         height: int = SIDE_PX,
         width: int = SIDE_PX,
         generator: Any = None,
