@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from models.diffusion import warm as warm_module
-from models.diffusion.checkpoints import BUILT_IN, Checkpoint, Family
+from models.diffusion.checkpoints import BUILT_IN, Checkpoint, Family, find_checkpoint
 from models.diffusion.drawn64.pipeline import random_drawn64
 from models.diffusion.generate import Generated, GenerateInputs, generate, generate_warm
 from models.diffusion.lora_files import LoraWeights, write_lora
@@ -303,6 +303,32 @@ def test_scheduler_of_each_name_makes_a_picture_and_is_gone_afterwards(tiny_sd15
     assert found.facts["scheduler"] == name
     plain = generate_warm(replace(inputs, scheduler=None), pipeline=held, loras=NONE, check_canceled=go)
     assert plain.facts["scheduler"] == "DDIMScheduler"
+
+
+def test_built_in_checkpoint_draws_what_prompts_of_every_syntax_say() -> None:
+    from training.base.attributes import Attributes
+    from training.base.checker import load_checker
+
+    checkpoint = find_checkpoint("drawn-64", "", allow_verification=True)
+    warm = WarmPipelines()
+    wanted = {
+        "a blue striped T-shirt laid flat": ("blue", "T-shirt", "striped", "flat"),
+        "a (red:1.2) [dotted] dress worn by a model": ("red", "dress", "dotted", "worn"),
+        "green trousers BREAK laid flat": ("green", "trousers", "plain", "flat"),
+    }
+    shown = np.stack(
+        [
+            picture
+            for prompt in wanted
+            for picture in made(checkpoint, warm=warm, prompt=prompt, num_inference_steps=10, num_images=3).pictures
+        ]
+    )
+    attributes = [
+        Attributes(colour=colour, category=category, pattern=pattern, presentation=presentation)
+        for colour, category, pattern, presentation in wanted.values()
+        for _ in range(3)
+    ]
+    assert load_checker().right(shown, attributes).mean() >= 0.9
 
 
 @pytest.mark.parametrize("name", scheduler_names(Family.DRAWN64))
