@@ -41,7 +41,8 @@ Picture = NDArray[np.uint8]
 Matte = NDArray[np.float32]
 
 _WORKING_PX: Final = 1024  # long side of the window in which layers are made; photos of wigs hold no more strands
-MAX_PORTRAIT_PIXELS: Final = 2560 * 2560  # larger portraits are scaled: memory holds a dozen layers of that size
+MAX_PORTRAIT_PIXELS: Final = 3072 * 3072  # larger portraits are scaled: memory holds a dozen layers of that size
+_LEAST_FACE_PX: Final = 70  # below, hair and collar are a few pixels that nothing tells apart
 _KEPT_SITTERS: Final = 4  # portraits whose hair stays taken away between jobs
 _SHEET_PX: Final = 720  # height of a cell
 _PNG_EFFORT: Final = 2  # a fifth of the time of zlib's default for 7 % more bytes
@@ -209,11 +210,29 @@ def fitting_of(model: Path, face: int | None, *, max_pixels: int, cache: Analysi
             return shared_analyst().portrait(rgb, face=face, with_clothes=False)
 
         seen = cache.portrait(digest, f"{face=} {max_pixels=}", analyse) if cache is not None else analyse()
-        found = _fittings[key] = fitting_for(source, head_in(source.rgb, seen))
+        head = head_in(source.rgb, seen)
+        _require_size(head)
+        found = _fittings[key] = fitting_for(source, head)
         while len(_fittings) > _KEPT_SITTERS:
             _fittings.popitem(last=False)
     _fittings.move_to_end(key)
     return found
+
+
+def _require_size(seen: SeenHead) -> None:
+    """Refuse a head too small for its hair to be told, before anything else is said about that hair.
+
+    Raises:
+        ContentRejected: ``face_too_small``.
+    """
+    width = float(np.linalg.norm(seen.points[454, :2] - seen.points[234, :2]))
+    if width < _LEAST_FACE_PX:
+        raise ContentRejected(
+            f"The head is {width:.0f} pixels wide, at least {_LEAST_FACE_PX} are needed for a wig; "
+            "use a larger or closer picture.",
+            code="face_too_small",
+            param="model",
+        )
 
 
 def fitting_for(source: PictureSource, seen: SeenHead) -> Fitting:

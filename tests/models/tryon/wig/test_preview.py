@@ -10,7 +10,7 @@ from PIL import Image
 from models.provenance.inspection import inspect_file
 from models.tryon.previews import Previews
 from models.tryon.wig.asset import WigAsset
-from models.tryon.wig.preview import WigInputs, make_wig_previews
+from models.tryon.wig.preview import WigInputs, fitting_of, make_wig_previews
 from services.domain.errors import ContentRejected, InvalidRequest
 from services.domain.model_choice import ModelChoice
 from services.domain.picture_storyboards import ModelShot, ProductShot, WigStoryboard
@@ -212,7 +212,35 @@ def test_a_portrait_that_would_fill_memory_is_worked_on_at_a_bounded_size(
     previews = _made(tmp_path / "large.jpg", wig, tmp_path / "out")
 
     front, mask = _pixels(previews.files["front"]), _pixels(previews.files["front_mask"])
-    assert 6_400_000 < mask.size <= 2560 * 2560
+    assert 9_000_000 < mask.size <= 3072 * 3072
     assert front.shape[:2] == mask.shape
     assert front.shape[1] / front.shape[0] == pytest.approx(large.width / large.height, rel=0.001)
     assert any(f"of {large.width}x{large.height} pixels" in warning for warning in previews.facts["warnings"])
+
+
+def test_a_portrait_of_eight_million_pixels_keeps_its_size(portrait: Path, wig: WigAsset, tmp_path: Path) -> None:
+    with Image.open(portrait) as picture:
+        large = picture.resize((2840, round(2840 * picture.height / picture.width)))
+    large = large.crop((0, 0, 2840, min(2840, large.height)))
+    large.save(tmp_path / "large.jpg")
+
+    previews = _made(tmp_path / "large.jpg", wig, tmp_path / "out")
+
+    assert _pixels(previews.files["front"]).shape[1::-1] == large.size
+
+
+def test_a_head_of_few_pixels_is_too_small_whatever_is_on_it(portrait: Path, wig: WigAsset, tmp_path: Path) -> None:
+    with Image.open(portrait) as picture:
+        full = fitting_of(portrait, None, max_pixels=64_000_000).seen.points
+        factor = 62 / float(np.linalg.norm(full[454, :2] - full[234, :2]))
+        small = picture.resize(
+            (round(picture.width * factor), round(picture.height * factor)), Image.Resampling.LANCZOS
+        )
+    crowd = Image.new("RGB", (2 * small.width, 2 * small.height), (120, 120, 125))
+    crowd.paste(small, (small.width // 2, small.height))
+    crowd.save(tmp_path / "crowd.png")
+
+    with pytest.raises(ContentRejected, match="pixels wide") as refused:
+        _made(tmp_path / "crowd.png", wig, tmp_path / "out")
+
+    assert refused.value.code == "face_too_small"
