@@ -59,9 +59,9 @@ trained on drawings of its own, told what {num_checked} generated pictures show 
 ## Limits
 
 64 pixels, soft edges with faint seams every 8, one kind of picture. More guidance makes colours too strong: pink turns
-white from about 3.5 on. It knows the words above and some synonyms; other words it reads as the
-nearest of those. Persons are schematic, and the five colours of skin and hair are random, not asked for. Use it for
-tests, never for a brand's pictures.
+white from about 3.5 on. It knows the words above and some synonyms; other words it reads as the nearest of those.
+Persons are schematic, and the five colours of skin and hair are random, not asked for. Use it for tests, never for a
+brand's pictures.
 """
 
 
