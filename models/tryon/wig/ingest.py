@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from models.tryon.wig.asset import WigAsset
 from models.tryon.wig.cutout import against_ground, cut_out, trimap
+from models.tryon.wig.exposure import developed, developed_hair, is_dark, lifted
+from models.tryon.wig.facing import facing
 from models.tryon.wig.light import FaceLight, face_light
 from models.tryon.wig.mending import frame_cuts, mended, tapered
 from models.tryon.wig.pins import head_of_outline, pinned
@@ -97,6 +99,8 @@ def ingest_wig(
     _require(place_reasons(alpha) if is_alone and len(pins) < 2 else [])
     rgba, points = tapered(cutout.rgba, cutout.points, cutout.body, np.random.default_rng(0)), cutout.points
     rgba, points = mended(rgba, points, cuts)
+    if cutout.light is not None and view is ProductView.FRONT:
+        rgba, points = facing(rgba, points)
     rgba, points = _tight(rgba, points)
     return WigAsset(
         picture_rgba=rgba,
@@ -148,8 +152,9 @@ def _require(reasons: list[QualityReason]) -> None:
 
 def _cutout(source: PictureSource, pins: Mapping[str, tuple[float, float]], view: ProductView) -> _Cutout:
     _require(stance_reasons(source.rgb))
+    dark = source.alpha is None and is_dark(source.rgb)
     alpha = None if source.alpha is None else np.divide(source.alpha, 255, dtype=np.float32)
-    seen = find_head(source.rgb)
+    seen = find_head(lifted(source.rgb) if dark else source.rgb)
     if seen is None:
         return _without_face(source.rgb, alpha, pins, view)
     width, height = source.size
@@ -171,6 +176,8 @@ def _cutout(source: PictureSource, pins: Mapping[str, tuple[float, float]], view
     rgba = without_flecks(rgba, apart, face_width * factor)
     if alpha is not None:
         rgba[..., 3] = np.minimum(rgba[..., 3], np.rint(_fit(alpha, box, shape) * 255)).astype(np.uint8)
+    if dark:
+        rgba, crop = developed_hair(rgba, face_width * factor), developed(crop)
     return _Cutout(
         rgba=rgba,
         picture_rgb=crop,

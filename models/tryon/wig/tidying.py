@@ -20,6 +20,7 @@ _WHOLE: Final = (0.35, 0.7)  # alpha well inside the hair that is taken for none
 _GAP: Final = 0.03  # face widths of an opening between locks
 _DEEP: Final = 0.15  # face widths from the outline: no gap reaches there
 _FLYING: Final = 0.12  # face widths by which single hairs stand out
+_CRUMB: Final = (0.04, 0.03)  # alpha, and squared face widths
 _EAR: Final = ((0.30, 0.80), (-0.15, 0.95))  # sideways and down from between the ears, in face widths
 _CHEEKS: Final = (50, 280, 205, 425, 101, 330)
 _REDDER: Final = 0.1  # log of red over green by which skin must be beyond the hair to be told from it
@@ -39,7 +40,7 @@ def tidied(alpha: Matte, picture_rgb: Picture, apart: Matte, points: Points) -> 
     face_width = _width(points)
     alpha = _calmed(alpha, apart, face_width)
     alpha = _whole(alpha, apart, face_width)
-    return _without_haze(_without_ears(alpha, picture_rgb, points), face_width)
+    return _without_crumbs(_without_haze(_without_ears(alpha, picture_rgb, points), face_width), face_width)
 
 
 def without_flecks(rgba: Picture, apart: Matte, face_width: float) -> Picture:
@@ -109,6 +110,17 @@ def _without_haze(alpha: Matte, face_width: float) -> Matte:
 
     near = cv2.distanceTransform((alpha < 0.6).astype(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_5) / face_width
     return np.asarray(alpha * np.clip((_FLYING - near) / (0.4 * _FLYING), 0, 1), np.float32)
+
+
+def _without_crumbs(alpha: Matte, face_width: float) -> Matte:
+    """Without scraps that touch no lock."""
+    import cv2
+
+    _, labels, stats, _ = cv2.connectedComponentsWithStats((alpha > _CRUMB[0]).astype(np.uint8))
+    large = np.flatnonzero(stats[:, cv2.CC_STAT_AREA] >= _CRUMB[1] * face_width**2)
+    near = np.ones((2 * max(1, round(0.02 * face_width)) + 1,) * 2, np.uint8)
+    kept = cv2.dilate(np.isin(labels, large[large != 0]).astype(np.uint8), near)
+    return np.asarray(alpha * kept, np.float32)
 
 
 def _without_ears(alpha: Matte, picture_rgb: Picture, points: Points) -> Matte:

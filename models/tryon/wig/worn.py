@@ -219,7 +219,9 @@ def _behind(wig_rgba: Picture, points: Points) -> Picture:
     between = both[:, None] & (columns >= left[:, None] - 2) & (columns <= right[:, None] + 2)
     rows = np.arange(height)
     ends = int(np.flatnonzero(both).max()) if both.any() else 0
-    fade = np.clip((ends - rows) / max(0.25 * face_height, 1), 0, 1)
+    # Below hanging hair it gets lost in the shade; above the ears it only closes the gap between hair and head.
+    reach = float(np.clip((ends - centre[1]) / max(0.5 * face_height, 1), 0.1, 1)) * 0.25 * face_height
+    fade = np.clip((ends - rows) / max(reach, 1), 0, 1)
     fade = fade * np.clip((rows - top[1]) / max(0.35 * face_height, 1), 0, 1)
     out = np.zeros_like(wig_rgba)
     if not between.any():
