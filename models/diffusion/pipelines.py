@@ -49,6 +49,7 @@ class Generator:
             check_canceled: Called before every step; whatever it raises ends the run.
 
         Raises:
+            ContentRejected: ``content_flagged``: the checkpoint's own safety checker withheld the picture.
             EngineFailed: ``image_not_finite``: no picture came out in float32 either.
         """
         picture = self._attempt(arguments, seed=seed, check_canceled=check_canceled)
@@ -80,8 +81,14 @@ class Generator:
                 generator=torch.Generator("cpu").manual_seed(seed),
                 output_type="np",
                 callback_on_step_end=on_step,
-            ).images[0]
-        return _as_picture(np.asarray(made))
+            )
+        if any(getattr(made, "nsfw_content_detected", None) or ()):  # its pixels are black then
+            raise ContentRejected(
+                f"The safety checker of the checkpoint {self.checkpoint.name} flagged the picture; "
+                "change the prompt, the picture or the seed.",
+                code="content_flagged",
+            )
+        return _as_picture(np.asarray(made.images[0]))
 
     def _exact_vae(self) -> AbstractContextManager[None]:
         vae = getattr(self.pipe, "vae", None)

@@ -14,7 +14,7 @@ from models.diffusion.checkpoints import Checkpoint, IpAdapterFiles, LoraFile
 from models.diffusion.pipelines import load_generator
 from models.diffusion.refine import Refined, check_survival, distance, refine
 from models.tryon.refining import seams_of
-from services.domain.errors import Canceled, EngineFailed, Unavailable
+from services.domain.errors import Canceled, ContentRejected, EngineFailed, Unavailable
 from tests.models.diffusion import tiny_checkpoints
 from tests.models.diffusion.conftest import ALL, UNETS
 
@@ -138,6 +138,20 @@ def test_undefined_pixels_fail_by_name(tiny_sd15: Checkpoint, picture: Picture) 
     with pytest.raises(EngineFailed) as caught:
         refined(picture, tiny_sd15, generator=generator)
     assert caught.value.code == "image_not_finite"
+
+
+@pytest.mark.parametrize(("threshold", "is_flagged"), [(-2.0, True), (2.0, False)])
+def test_picture_that_the_checkpoints_safety_checker_flags_fails_by_name(
+    tiny_sd15: Checkpoint, picture: Picture, threshold: float, is_flagged: bool
+) -> None:
+    generator = load_generator(tiny_sd15, "inpainting")
+    generator.pipe.register_modules(**tiny_checkpoints.safety_checker(threshold))
+    if not is_flagged:
+        assert refined(picture, tiny_sd15, generator=generator).facts["refined"] is True
+        return
+    with pytest.raises(ContentRejected) as caught:
+        refined(picture, tiny_sd15, generator=generator)
+    assert caught.value.code == "content_flagged"
 
 
 def test_vae_that_overflows_in_half_precision_decodes_in_float32(tiny_sd15: Checkpoint, picture: Picture) -> None:

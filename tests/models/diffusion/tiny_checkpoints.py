@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import torch
 from diffusers import (
@@ -18,9 +19,12 @@ from diffusers import (
     StableDiffusionXLPipeline,
     UNet2DConditionModel,
 )
+from diffusers.pipelines.stable_diffusion.safety_checker import StableDiffusionSafetyChecker
 from safetensors.torch import save_file
 from tokenizers.pre_tokenizers import ByteLevel
 from transformers import (
+    CLIPConfig,
+    CLIPImageProcessor,
     CLIPTextConfig,
     CLIPTextModel,
     CLIPTextModelWithProjection,
@@ -50,6 +54,17 @@ def sd15(folder: Path, *, in_channels: int = 4) -> Checkpoint:
         requires_safety_checker=False,
     ).save_pretrained(folder)
     return _row(folder, Family.SD15)
+
+
+def safety_checker(threshold: float) -> dict[str, Any]:
+    """The parts by which SD1.5 withholds pictures; a cosine above the threshold is flagged, so -2 flags each."""
+    torch.manual_seed(0)
+    vision = CLIPVisionConfig(hidden_size=8, num_attention_heads=2, num_hidden_layers=1, intermediate_size=8)
+    checker = StableDiffusionSafetyChecker(CLIPConfig(vision_config=vision.to_dict(), projection_dim=8)).eval()
+    with torch.no_grad():
+        checker.concept_embeds_weights.fill_(threshold)
+        checker.special_care_embeds_weights.fill_(2.0)
+    return {"safety_checker": checker, "feature_extractor": CLIPImageProcessor()}
 
 
 def sdxl(folder: Path) -> Checkpoint:
