@@ -99,7 +99,7 @@ class Clusters:
     The bounds are from 72 pictures (products on white, garments, portraits) and copies of them: of 2,556 pairs of
     unlike pictures none is taken for near. Copies by JPEG at quality 40, scaling, light, warmth, mirroring, blur, a
     turn by 2 degrees and a crop of 5 % about the middle all are; 96 % with a text laid over; 81 % cropped by 5 % at a
-    corner, 57 % by 10 %. A grey copy of a coloured picture is another picture.
+    corner, 57 % by 10 %. A grey copy is near only where the picture had little colour.
     """
 
     def __init__(self, *, max_hash_bits: int = 14, min_similarity: float = 0.95) -> None:
