@@ -36,4 +36,5 @@ class Drawn64Base(PredictedNoise, PipelineBase):
         return predicted
 
     def default_targets(self, preset: Preset) -> tuple[str, ...]:
-        return unet_targets(preset)
+        # Its first and last convolutions turn 24 channels that carry colour and texture: a style is half there.
+        return (*unet_targets(preset), "conv_in", "conv_out") if preset == "style" else unet_targets(preset)

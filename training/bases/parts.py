@@ -12,7 +12,10 @@ from training.bases import Preset
 
 UNET_ATTENTION: Final = ("to_q", "to_k", "to_v", "to_out.0")
 _UNET_TRANSFORMER: Final = (*UNET_ATTENTION, "ff.net.0.proj", "ff.net.2", "proj_in", "proj_out")
-_UNET_CONVOLUTIONS: Final = ("conv1", "conv2", "conv_shortcut", "time_emb_proj")
+# As sd-scripts' LoCon has them: of residual blocks and of the steps between sizes.
+_UNET_CONVOLUTIONS: Final = (
+    "conv1", "conv2", "conv_shortcut", "time_emb_proj", "downsamplers.0.conv", "upsamplers.0.conv",
+)  # fmt: skip
 
 
 class PipelineBase:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
+from models.diffusion.checkpoints import Family
 from services.domain.errors import InvalidRequest
 from training.lora.config import LoraTraining
 from training.lora.presets import PRESETS
@@ -17,8 +18,11 @@ from training.lora.presets import PRESETS
 _CODE: Final = "bad_training_settings"
 
 
-def read_settings(text: str) -> LoraTraining:
+def read_settings(text: str, family: Family | None = None) -> LoraTraining:
     """The run that a TOML text describes: ``preset = "style"`` and what differs from it.
+
+    Args:
+        family: Of the base, where it is known: drawn-64 wants other numbers than what has two hundred times its size.
 
     Raises:
         InvalidRequest: ``bad_training_settings``.
@@ -27,7 +31,7 @@ def read_settings(text: str) -> LoraTraining:
     preset = values.get("preset", "style")
     if preset not in PRESETS:
         raise _refused("preset", f"is none of {', '.join(PRESETS)}", preset)
-    return with_values(PRESETS[preset](), values)
+    return with_values(PRESETS[preset](family), values)
 
 
 def with_overrides(config: LoraTraining, text: str) -> LoraTraining:
@@ -54,7 +58,7 @@ def with_values(config: LoraTraining, values: Mapping[str, Any]) -> LoraTraining
         raise _refused(where, first["msg"][:1].lower() + first["msg"][1:], first["input"]) from error
 
 
-def from_preset(name: str) -> LoraTraining:
+def from_preset(name: str, family: Family | None = None) -> LoraTraining:
     """A preset by name.
 
     Raises:
@@ -62,7 +66,7 @@ def from_preset(name: str) -> LoraTraining:
     """
     for preset, make in PRESETS.items():
         if preset == name:
-            return make()
+            return make(family)
     raise _refused("preset", f"is none of {', '.join(PRESETS)}", name)
 
 
