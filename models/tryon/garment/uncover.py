@@ -13,19 +13,26 @@ from models.tryon.garment import infill, limbs
 from models.tryon.garment.bare import beside_neck
 from models.tryon.garment.canvas import Canvas
 from models.tryon.garment.figure import Side, usable_arm
+from models.tryon.garment.leftovers import (
+    EDGE,
+    FRINGE_PX,
+    LEGS,
+    above_waist,
+    below_hem,
+    between_seams,
+    over_edge,
+    replaced,
+    with_rim,
+)
 from models.tryon.garment.warp import Box, Colours, Mask, Points, box_of
-from models.tryon.garment.wearer import Wearer, about_neck, capsule, pale_collar, without_scraps
+from models.tryon.garment.wearer import Wearer, about_neck, pale_collar
 from services.domain.product import GarmentCategory
 
-_FRINGE_PX: Final = 3  # how far the colour of old cloth bleeds over its edge
 _TOPS: Final = (GarmentCategory.TOP, GarmentCategory.SHIRT)
-_LEGS: Final = (GarmentCategory.SKIRT, GarmentCategory.TROUSERS, GarmentCategory.OVERALL)
 _TO_WRIST: Final = 0.97
 _LUMA: Final = np.array([0.299, 0.587, 0.114], np.float32)
 _GRAIN: Final = 1.6
 _THROAT: Final = 0.86  # of the lit face's brightness
-_EDGE: Final = 0.05  # of the span: so wide is what is made anew about the edge of old cloth on skin
-_HAND_BESIDE: Final = 0.16  # of the span: twice how far cloth beside a hand may be unclear
 _REACH: Final = 0.25  # of the span: how far made skin takes on the colour of the skin beside it
 
 
@@ -79,13 +86,13 @@ def uncover(
     import cv2
 
     skin = np.clip((wearer.skin - 0.35) / 0.3, 0, 1) * (1 - pale_collar(wearer))
-    old = _replaced(wearer, category, sleeved=bool(sleeve_ends))
+    old = replaced(wearer, category, sleeved=bool(sleeve_ends))
     neck = _neck(wearer)
     if sleeve_ends and seams:
-        neck = neck * _between_seams(wearer, seams)
+        neck = neck * between_seams(wearer, seams)
     if category in (*_TOPS, GarmentCategory.DRESS):
         # A hood's inside and a collar's shadow look like neither cloth nor skin.
-        rest = wearer.person * (1 - skin) * (1 - head) * (1 - np.maximum(_with_rim(wearer), wearer.shoes))
+        rest = wearer.person * (1 - skin) * (1 - head) * (1 - np.maximum(with_rim(wearer), wearer.shoes))
         size = max(3, round(0.12 * wearer.figure.span) | 1)
         kernel = np.ones((size, size), np.uint8)
         beside = cv2.dilate((old > 0.5).astype(np.float32), kernel) * (1 - cv2.dilate(wearer.hair, kernel))
@@ -93,9 +100,9 @@ def uncover(
         if wearer.face is not None:
             near = np.maximum(near, beside_neck(near.shape, wearer.figure, wearer.face))
         old = np.maximum(old, rest * near)
-    fringe = cv2.dilate(old, np.ones((2 * _FRINGE_PX + 1,) * 2, np.uint8))
+    fringe = cv2.dilate(old, np.ones((2 * FRINGE_PX + 1,) * 2, np.uint8))
     keep = np.maximum(head, skin)
-    if category in _LEGS:
+    if category in LEGS:
         keep = np.maximum(keep, wearer.upper)
     elif category is not GarmentCategory.DRESS:
         keep = np.maximum(keep, wearer.lower * (1 - old))
@@ -106,17 +113,17 @@ def uncover(
 
     picture = wearer.rgb.astype(np.float32)
     colour = infill.skin_colour(picture, wearer.face_skin * (1 - wearer.hair))
-    below = _below_hem(wearer, need, old, covered) if category in _TOPS else np.zeros(need.shape, bool)
-    above = _above_waist(wearer, need, covered) if category in _LEGS else np.zeros(need.shape, bool)
+    below = below_hem(wearer, need, old, covered) if category in _TOPS else np.zeros(need.shape, bool)
+    above = above_waist(wearer, need, covered) if category in LEGS else np.zeros(need.shape, bool)
     gone = (need > 0.02) & ~below & ~above
     background = _fill_behind(canvas, wearer, picture, need, covered, gone=gone, below=below, above=above)
-    bare = _over_edge(need, covered, wearer) * neck * (1 - head)
+    bare = over_edge(need, covered, wearer) * neck * (1 - head)
     _skin_at_neck(canvas, wearer, bare, colour, picture, generator)
-    if category in _LEGS or category is GarmentCategory.DRESS:
+    if category in LEGS or category is GarmentCategory.DRESS:
         for side in Side:
             bare = np.maximum(bare, _bare_leg(canvas, wearer, side, need, covered, colour, generator))
     arms, arm_colours, wrists = {}, {}, {}
-    if category not in (*_LEGS, GarmentCategory.JACKET):
+    if category not in (*LEGS, GarmentCategory.JACKET):
         for side in Side:
             if sleeve_ends.get(side, 0.0) > _TO_WRIST:
                 continue
@@ -135,39 +142,6 @@ def uncover(
         arm_colours=arm_colours,
         wrists=wrists,
     )
-
-
-def _replaced(wearer: Wearer, category: GarmentCategory, *, sleeved: bool) -> Mask:
-    """The clothes that a garment of the category takes the place of."""
-    if category is GarmentCategory.DRESS:
-        return without_scraps(wearer.clothes)
-    if category in _LEGS:
-        return without_scraps(wearer.lower)
-    if category is GarmentCategory.JACKET and not sleeved:
-        return np.zeros_like(wearer.upper)  # a vest goes over what is worn, sleeves and all
-    if category is GarmentCategory.JACKET:
-        zone = np.zeros(wearer.person.shape, np.uint8)
-        for side in Side:
-            arm = usable_arm(wearer.figure.arms[side], wearer.figure, side)
-            zone |= capsule(zone.shape, arm.joints, 0.24 * wearer.figure.span)
-        return np.asarray(wearer.upper * zone, np.float32)
-    return wearer.upper
-
-
-def _with_rim(wearer: Wearer) -> Mask:
-    """The lower clothes, and about the hips what lies between them and a hand: too narrow to be told, but no sleeve."""
-    import cv2
-
-    figure = wearer.figure
-    size = max(3, round(_HAND_BESIDE * figure.span) | 1)
-    top = float(figure.place(np.array([[0.0, 0.75 * figure.torso_length]], np.float32))[0, 1])
-    end = float(figure.place(np.array([[0.0, 1.5 * figure.torso_length]], np.float32))[0, 1])
-    part = np.s_[max(0, round(top)) : max(0, round(end))]
-    out = wearer.lower.copy()
-    if out[part].size:
-        grown = cv2.dilate(wearer.lower[part], cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (size, size)))
-        out[part] = grown * (1 - wearer.upper[part])
-    return out
 
 
 def _fill_behind(
@@ -201,62 +175,6 @@ def _fill_behind(
             soft = cv2.GaussianBlur(above.astype(np.float32), (0, 0), 1.0)
             canvas.lay(infill.mirrored_fill(picture, known, above), np.where(above, soft, 0).astype(np.float32))
     return background
-
-
-def _over_edge(need: Mask, covered: Mask, wearer: Wearer) -> Mask:
-    """``need`` and a little of the real skin beside it: seams, shadows and trims lie along the edge of old cloth."""
-    import cv2
-
-    size = max(2 * _FRINGE_PX + 1, round(_EDGE * wearer.figure.span) | 1)
-    grown = cv2.GaussianBlur(cv2.dilate(need, np.ones((size, size), np.uint8)), (0, 0), max(0.8, size / 6))
-    return np.asarray(np.maximum(need, grown * (1 - covered) * np.clip(2 * wearer.skin, 0, 1)), np.float32)
-
-
-def _between_seams(wearer: Wearer, seams: Mapping[Side, Points]) -> Mask:
-    """1 between the shoulder seams: what a sleeve leaves free beyond its own is no bare shoulder."""
-    figure = wearer.figure
-    height, width = wearer.person.shape
-    y, x = np.ogrid[0:height, 0:width]
-    aside = (x - figure.origin[0]) * figure.across[0] + (y - figure.origin[1]) * figure.across[1]
-    out = np.ones((height, width), np.float32)
-    for side, sign in ((Side.LEFT, 1.0), (Side.RIGHT, -1.0)):
-        if side in seams:
-            limit = sign * float(figure.locate(seams[side][:1])[0, 0]) - 0.06 * figure.span
-            out *= np.clip((limit - sign * aside) / (0.03 * figure.span) + 0.5, 0, 1).astype(np.float32)
-    return out
-
-
-def _above_waist(wearer: Wearer, need: Mask, covered: Mask) -> NDArray[np.bool_]:
-    """Old cloth above the new waistband: what is worn above goes on there."""
-    solid = covered > 0.5
-    columns = solid.any(0)
-    first = np.where(columns, solid.argmax(0), 0)
-    rows = np.arange(len(need))[:, None]
-    top = float(wearer.figure.place(np.array([[0.0, 0.6 * wearer.figure.torso_length]], np.float32))[0, 1])
-    near = (rows >= top) & (rows <= first + 2) & columns
-    return np.asarray(near & (need > 0.02) & (wearer.person > 0.5), np.bool_)
-
-
-def _below_hem(wearer: Wearer, need: Mask, old: Mask, covered: Mask) -> NDArray[np.bool_]:
-    """The old top's lower end, over the garment below it: within that garment's width, under the new hem."""
-    figure = wearer.figure
-    zone = np.zeros(need.shape, bool)
-    lower = wearer.lower > 0.5
-    rows = np.nonzero(lower.sum(1) > 0.3 * figure.span)[0]
-    if not len(rows):
-        return zone
-    top = rows[0]
-    reference = lower[min(top + int(0.2 * figure.span), len(lower) - 1)]
-    columns = np.nonzero(reference)[0]
-    if not len(columns):
-        return zone
-    waist = max(0.0, float(figure.place(np.array([[0.0, 0.7 * figure.torso_length]], np.float32))[0, 1]))
-    solid = covered[:, columns[0] : columns[-1] + 1] > 0.5
-    ends = len(solid) - 1 - solid[::-1].argmax(0)[solid.any(0)]
-    if len(ends):  # between arm and new hem there is background
-        waist = max(waist, float(np.percentile(ends, 20)) - 0.04 * figure.span)
-    zone[int(waist) : top + int(0.3 * figure.span), columns[0] : columns[-1] + 1] = True
-    return zone & (need > 0.02) & (old > 0.02)
 
 
 def _neck(wearer: Wearer) -> Mask:
@@ -301,7 +219,7 @@ def _skin_at_neck(
     alpha, picture = np.ascontiguousarray(whole[where]), np.ascontiguousarray(picture[where])
     rows = box.top + np.arange(len(alpha), dtype=np.float32)[:, None]
     below_chin = (rows > wearer.chin[1] + 0.06 * span) & (rows < wearer.chin[1] + 0.9 * span)
-    size = max(5, round(_EDGE * span) | 1)
+    size = max(5, round(EDGE * span) | 1)
     hard = cv2.erode(wearer.skin[where] * (1 - wearer.hair[where]), np.ones((size, size), np.uint8)) > 0.8
     # Skin in the shadow of chin and beard would make the whole throat dark.
     usual = float(colour @ _LUMA)
@@ -344,7 +262,7 @@ def _bare_leg(
     if box.is_empty:
         return drawn
     colours = _like_skin_beside(wearer, box, colours, alpha, need)
-    alpha = alpha * np.clip(_over_edge(need, covered, wearer)[box.slices] * 1.6, 0, 1)
+    alpha = alpha * np.clip(over_edge(need, covered, wearer)[box.slices] * 1.6, 0, 1)
     alpha *= _below_end(covered, limb.centre_line(61), wearer.figure.span)[box.slices]
     canvas.lay(infill.add_grain(colours, alpha, _GRAIN, generator), alpha, box)
     drawn[box.slices] = alpha
@@ -371,7 +289,7 @@ def _like_skin_beside(wearer: Wearer, box: Box, colours: Colours, alpha: Mask, n
     where = box.slices
     real = (wearer.skin[where] > 0.9) & (alpha > 0.9) & (need[where] < 0.02)
     # The edge of old cloth bleeds and casts a shadow.
-    size = max(2 * _FRINGE_PX + 1, round(_EDGE * wearer.figure.span) | 1)
+    size = max(2 * FRINGE_PX + 1, round(EDGE * wearer.figure.span) | 1)
     real &= cv2.dilate(need[where], np.ones((size, size), np.uint8)) < 0.02
     return infill.matched(colours, wearer.rgb[where].astype(np.float32), real, _REACH * wearer.figure.span)
 
