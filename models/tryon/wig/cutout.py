@@ -49,7 +49,7 @@ def trimap(picture_rgb: Picture, hair_alpha: Matte, person_matte: Matte, face_wi
     possible = np.where(person_matte > 0.7, on_person, behind)
     # Away from the person what is ground-coloured and has no strands is ground that the mask took for hair.
     away = cv2.dilate((person_matte > _PERSON).astype(np.uint8), disc(_NEAR)) == 0
-    ground = (apart < _APART) & away & (_texture(picture_rgb, face_width) < _FLAT)
+    ground = (apart < _APART) & away & (texture_of(picture_rgb, face_width) < _FLAT)
     # Where the photo ends right above the hair nothing tells the matting what is ground there, but its colour does.
     touching = float((sure[:2] & (apart[:2] > _APART)).any(0).sum()) / face_width
     if contrast > _CLEAR and touching < _TOUCH:
@@ -73,7 +73,7 @@ def against_ground(picture_rgb: Picture, ground: NDArray[np.bool_]) -> NDArray[n
     return np.asarray(np.min([np.linalg.norm(lab - colour, axis=2) for colour in colours], axis=0), np.float32)
 
 
-def _texture(picture_rgb: Picture, face_width: float) -> NDArray[np.float32]:
+def texture_of(picture_rgb: Picture, face_width: float) -> NDArray[np.float32]:
     """Spread of lightness within a window as wide as some strands, L."""
     import cv2
 

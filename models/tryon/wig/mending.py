@@ -19,7 +19,12 @@ _SOLID: Final = 128
 _MOST: Final = 0.26  # of half the cut: a crown is no higher
 _LEAST_SIDE: Final = 0.05  # of half the cut: even a straight side is rounded
 _DEPTH: Final = 2.6  # how far in the stretch reaches, in heights of what is missing
+_SOFT_CROWN: Final = 0.08  # of half the cut: over it a crown's hairs end
+_UNEVEN: Final = 0.03  # of a crown's height, from place to place
+_THIN: Final = 0.25  # of half the cut: over it what the frame cut beside the crown thins out
+_GLINT: Final = 0.85  # of what is lighter than hair in a crown that was cut
 _TIPS: Final = 0.20  # face widths by which locks go on below a shoulder that hid them
+_LOCK: Final = 0.05
 _TIPS_DEPTH: Final = 0.45
 
 
@@ -95,10 +100,11 @@ def _rounded(rgba: Picture, span: tuple[int, int], *, is_side: bool) -> tuple[Pi
         slopes.append(1 / max(abs(float(run)), 0.35))
     arch = min(half * float(np.mean(slopes)) / 2, _MOST * half)
     arch = max(arch, _LEAST_SIDE * half) if is_side else arch
-    added = int(np.ceil(arch)) + 2
+    added = int(np.ceil(arch * (1 if is_side else 1 + 3 * _UNEVEN))) + 2
     columns = np.arange(width)
     u = np.clip((columns - (start + end) / 2) / max(half, 1), -1, 1)
-    lift = (arch * (1 - u**2)).astype(np.float32)
+    uneven = 1 if is_side else 1 + _UNEVEN * _smooth_noise(width, 0.12 * half, np.random.default_rng(0))
+    lift = (arch * (1 - u**2) * uneven).astype(np.float32)
     depth = min(height * 0.6, max(_DEPTH * arch, 4.0))
     y = np.arange(height + added, dtype=np.float32)[:, None] - added
     inside = (y + lift) / (depth + lift) * depth
@@ -106,9 +112,41 @@ def _rounded(rgba: Picture, span: tuple[int, int], *, is_side: bool) -> tuple[Pi
     source_x = np.broadcast_to(columns.astype(np.float32), source_y.shape)
     stretched = _remapped(rgba, np.ascontiguousarray(source_x), source_y)
     above = y < -lift[None] + 1.5
-    softened = np.clip((y + lift[None]) / 3, 0, 1)
-    stretched[..., 3] = np.where(above, 0, stretched[..., 3] * np.where(lift[None] > 0.5, softened, 1)).astype(np.uint8)
+    softened = np.where(lift[None] > 0.5, np.clip((y + lift[None]) / 3, 0, 1), 1)
+    if not is_side:
+        # Hair ends softly; beside the arch what the frame cut thins out.
+        ramp = (
+            _SOFT_CROWN + np.minimum(0.8 * np.maximum(np.abs(columns - (start + end) / 2) / half - 1, 0), _THIN)
+        ) * half
+        softened = np.clip((y + lift[None]) / np.maximum(ramp, 3.0)[None], 0, 1)
+        softened = softened * (2 - softened)
+    stretched[..., 3] = np.where(above, 0, stretched[..., 3] * softened).astype(np.uint8)
+    if not is_side:
+        stretched = _without_glints(stretched, added, depth, half)
     return stretched, added
+
+
+def _without_glints(rgba: Picture, added: int, depth: float, half: float) -> Picture:
+    """A crown as dark as the hair below it: between the strands that the frame cut, its own ground was nearest."""
+    import cv2
+
+    height = rgba.shape[0]
+    band = min(height, added + int(np.ceil(depth)))
+    lab = cv2.cvtColor(np.divide(rgba[..., :3], 255, dtype=np.float32), cv2.COLOR_RGB2LAB)
+    weight = (rgba[..., 3] > _SOLID).astype(np.float32)
+    below = slice(band, min(height, 2 * band))
+    if weight[below].sum() < 50:
+        return rgba
+    hair = np.sort(lab[below, :, 0][weight[below] > 0])
+    most = float(hair[int(0.85 * (len(hair) - 1))])
+    over = np.maximum(lab[..., 0] - most, 0)
+    fade = np.clip((band - np.arange(height, dtype=np.float32)) / max(0.5 * band, 1), 0, 1)[:, None]
+    sigma = max(0.7, 0.006 * half)
+    excess = cv2.GaussianBlur(np.asarray(over * fade, np.float32), (0, 0), sigma)
+    lab[..., 0] -= np.minimum(_GLINT * np.maximum(excess, 0), lab[..., 0])
+    out = rgba.copy()
+    out[..., :3] = np.clip(np.rint(cv2.cvtColor(lab, cv2.COLOR_LAB2RGB) * 255), 0, 255).astype(np.uint8)
+    return out
 
 
 def tapered(rgba: Picture, points: Points, body: NDArray[np.bool_], generator: np.random.Generator) -> Picture:
@@ -118,6 +156,7 @@ def tapered(rgba: Picture, points: Points, body: NDArray[np.bool_], generator: n
         body: Where the photo shows the body and no hair, (h, w).
     """
     import cv2
+    from scipy.ndimage import median_filter
 
     height, width = rgba.shape[:2]
     face_width = float(np.linalg.norm(points[454, :2] - points[234, :2]))
@@ -129,7 +168,10 @@ def tapered(rgba: Picture, points: Points, body: NDArray[np.bool_], generator: n
     bottom = np.where(has, height - 1 - solid[::-1].argmax(0), 0)
     below = np.minimum(bottom + max(2, round(0.035 * face_width)), height - 1)
     columns = np.arange(width)
-    hidden = has & (body[below, columns] | (bottom >= height - 2))
+    # One strand that ends elsewhere than those beside it would be torn off them: locks are stretched as a whole.
+    lock = max(3, round(_LOCK * face_width)) | 1
+    hidden = median_filter(has & (body[below, columns] | (bottom >= height - 2)), lock) & has
+    bottom = median_filter(bottom.astype(np.float32), lock)
     if not hidden.any():
         return rgba
     # Strands of different length: noise as fine as a lock and as fine as a strand, smooth from column to column.

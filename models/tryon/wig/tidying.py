@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from models.tryon.wig.cutout import texture_of
 from models.tryon.wig.filling import push_pull
 
 Picture = NDArray[np.uint8]
@@ -20,6 +21,10 @@ _WHOLE: Final = (0.35, 0.7)  # alpha well inside the hair that is taken for none
 _GAP: Final = 0.03  # face widths of an opening between locks
 _DEEP: Final = 0.15  # face widths from the outline: no gap reaches there
 _FLYING: Final = 0.12  # face widths by which single hairs stand out
+_PLAIN: Final = (9.0, 1.5)  # Delta E from the ground, and spread of lightness: less of both is ground
+_AROUND: Final = 14.0  # Delta E of what is certainly around the hair
+_ROUNDER: Final = 0.03  # face widths
+_LEAST_GROUND: Final = 0.02  # squared face widths
 _CRUMB: Final = (0.04, 0.03)  # alpha, and squared face widths
 _EAR: Final = ((0.30, 0.80), (-0.15, 0.95))  # sideways and down from between the ears, in face widths
 _CHEEKS: Final = (50, 280, 205, 425, 101, 330)
@@ -40,6 +45,7 @@ def tidied(alpha: Matte, picture_rgb: Picture, apart: Matte, points: Points) -> 
     face_width = _width(points)
     alpha = _calmed(alpha, apart, face_width)
     alpha = _whole(alpha, apart, face_width)
+    alpha = _without_ground(alpha, picture_rgb, apart, face_width)
     return _without_crumbs(_without_haze(_without_ears(alpha, picture_rgb, points), face_width), face_width)
 
 
@@ -102,6 +108,32 @@ def _whole(alpha: Matte, apart: Matte, face_width: float) -> Matte:
     inner = np.clip((depth - 0.5 * radius) / radius, 0, 1) * (1 - _glinting(alpha, apart, face_width))
     lifted = np.clip((alpha - _WHOLE[0]) / (_WHOLE[1] - _WHOLE[0]), 0, 1)
     return np.asarray(alpha + inner * np.maximum(lifted - alpha, 0), np.float32)
+
+
+def _without_ground(alpha: Matte, picture_rgb: Picture, apart: Matte, face_width: float) -> Matte:
+    """Without what goes on from the ground beside the hair with its colour and without a strand."""
+    import cv2
+
+    radius = max(1, round(0.012 * face_width))
+    disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * radius + 1,) * 2)
+    plain = (apart < _PLAIN[0]) & (texture_of(picture_rgb, face_width) < _PLAIN[1])
+    plain = cv2.morphologyEx(plain.astype(np.uint8), cv2.MORPH_OPEN, disc) > 0
+    ground = (alpha < 0.1) & (apart < _AROUND)
+    _, labels = cv2.connectedComponents((plain | ground).astype(np.uint8), connectivity=4)
+    rim = np.concatenate([labels[0], labels[-1], labels[:, 0], labels[:, -1]])
+    areas = np.bincount(labels[ground], minlength=int(labels.max()) + 1)
+    outside = [label for label in np.unique(rim[rim > 0]) if areas[label] > _LEAST_GROUND * face_width**2]
+    away = (np.isin(labels, outside) & (alpha >= 0.1)).astype(np.uint8)
+    if not away.any():
+        return alpha
+    # Compression's blocks draw that border: hair is rounder, and has no handles.
+    sigma = max(1.0, _ROUNDER * face_width)
+    left = cv2.GaussianBlur(alpha * (1 - away), (0, 0), sigma)
+    left = np.clip((left - 0.4) / 0.3, 0, 1)
+    left = left * left * (3 - 2 * left)
+    near = cv2.GaussianBlur(cv2.dilate(away, disc).astype(np.float32), (0, 0), sigma)
+    near = np.clip(4 * near, 0, 1)
+    return np.asarray(alpha * (1 - near) + np.minimum(alpha, left) * near, np.float32)
 
 
 def _without_haze(alpha: Matte, face_width: float) -> Matte:

@@ -90,3 +90,36 @@ def test_fair_locks_that_hang_over_the_ears_stay_whole() -> None:
     beside_right = alpha[at_ears, int(right[0]) :]
     for beside in (beside_left, beside_right):
         assert ((beside > 200).sum(axis=1) > 0.1 * width).all()  # in every row a lock, thick and solid
+
+
+def test_plain_ground_of_the_hairs_own_shade_is_no_hair_and_no_handle_is_left_of_it(head: Head) -> None:
+    points = head(200, 220, 150)
+    y, x = np.mgrid[:400, :400]
+    face = ((x - 200) / 76) ** 2 + ((y - 225) / 105) ** 2 < 1
+    hair = (((x - 200) / 115) ** 2 + ((y - 190) / 140) ** 2 < 1) & ~face
+    ground = np.float32([226, 120, 160])
+    picture = np.broadcast_to(ground, (400, 400, 3)).copy()
+    picture[hair] = (ground * (0.86 + 0.14 * np.sin(0.9 * x + 0.2 * y))[..., None])[hair]
+    picture[face] = (205, 165, 140)
+    patch = (((x - 315) / 60) ** 2 + ((y - 250) / 60) ** 2 < 1) & ~hair & ~face & (x < 335)
+    alpha = (hair | patch).astype(np.float32)
+    strand = hair & (np.abs(x - 200) > 85)
+    apart = np.where(face, 30, np.where(hair, 6, 0)).astype(np.float32)
+
+    tidy = tidied(alpha, picture.astype(np.uint8), apart, points)
+
+    inside = ((x - 315) / 50) ** 2 + ((y - 250) / 50) ** 2 < 1
+    assert tidy[patch & inside & (x > 322)].mean() < 0.1
+    assert tidy[strand & (x < 300)].mean() > 0.9
+    assert tidy[60:105, 180:220].min() > 0.9
+
+
+def test_scraps_that_touch_no_lock_are_left_out(head: Head) -> None:
+    picture, alpha, _, apart, points = _black_hair_with_an_ear(head)
+    alpha[370:380, 60:70] = 1
+    apart[370:380, 60:70] = 80
+
+    tidy = tidied(alpha, picture, apart, points)
+
+    assert tidy[370:380, 60:70].max() == 0
+    assert tidy[60:112, 180:220].min() > 0.95
