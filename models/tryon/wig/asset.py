@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -61,7 +61,7 @@ class WigAsset:
             "version": _VERSION,
             "view": self.view.value,
             "confidence": round(self.confidence, 4),
-            "light": None if self.light is None else {"lightness": self.light.lightness, "slope": self.light.slope},
+            "light": None if self.light is None else asdict(self.light),
             "quality": [{"code": r.code, "detail": r.detail, "blocking": r.blocking} for r in self.quality],
             "notes": list(self.notes),
         }
@@ -92,7 +92,7 @@ class WigAsset:
             return cls(
                 picture_rgba=picture,
                 landmarks=landmarks,
-                light=None if light is None else FaceLight(lightness=light["lightness"], slope=light["slope"]),
+                light=None if light is None else FaceLight(**light),
                 view=ProductView(facts["view"]),
                 quality=tuple(QualityReason(**reason) for reason in facts["quality"]),
                 confidence=float(facts["confidence"]),

@@ -19,6 +19,12 @@ _GAIN_POWER: Final = 0.5  # a darker face is half darker light and half darker s
 _GAIN_RANGE: Final = (0.75, 1.25)
 _SLOPE_SHARE: Final = 0.6
 _SLOPE_LIMIT: Final = 14.0  # L from one cheek to the other
+_AROUND: Final = (1.1, 2.4)  # face widths from between the ears: what is around a head
+_DARK: Final = (32.0, 8.0)  # L of it: ordinary, and dark
+_CONTRAST: Final = (20.0, 50.0)  # L of the face above it: ordinary, and a face in a spot of light
+_FALLS: Final = (0.45, 1.25)  # face widths from between the ears over which that falls off
+_DIMMER: Final = 0.10  # what hair is darker by beside a face in a spot of light
+_DIMMEST: Final = 0.38  # and what comes on top of it where it ends
 _SHADOW_BLUR: Final = 0.035  # of the face's height, as the study measured
 _SHADOW_OFFSET: Final = 0.03
 _SHADOW_STRENGTH: Final = 0.45
@@ -31,10 +37,21 @@ class FaceLight:
     Attributes:
         lightness: Median L of the skin, CIELAB, 0 to 100.
         slope: Growth of L from the face's picture-left outline to its right one, in L.
+        surround: Median L of what is around the head; None when that is not known.
     """
 
     lightness: float
     slope: float
+    surround: float | None = None
+
+    @property
+    def is_spot(self) -> float:
+        """How much the light is on the face alone, 0 to 1: a bright face before darkness."""
+        if self.surround is None:
+            return 0.0
+        darkness = (_DARK[0] - self.surround) / (_DARK[0] - _DARK[1])
+        contrast = (self.lightness - self.surround - _CONTRAST[0]) / (_CONTRAST[1] - _CONTRAST[0])
+        return float(np.clip(darkness, 0, 1) * np.clip(contrast, 0, 1))
 
 
 def face_light(picture_rgb: Picture, points: Points) -> FaceLight:
@@ -57,7 +74,26 @@ def face_light(picture_rgb: Picture, points: Points) -> FaceLight:
         places.append(float((points[index, :2] - centre) @ axis / width))
     if len(values) < 4:
         return FaceLight(lightness=60.0, slope=0.0)
-    return FaceLight(lightness=float(np.median(values)), slope=float(np.polyfit(places, values, 1)[0]))
+    return FaceLight(
+        lightness=float(np.median(values)),
+        slope=float(np.polyfit(places, values, 1)[0]),
+        surround=_surround(picture_rgb, centre.astype(np.float32), width),
+    )
+
+
+def _surround(picture_rgb: Picture, centre: Points, width: float) -> float | None:
+    """Median L within some face widths around a head."""
+    import cv2
+
+    step = max(1, round(width / 24))
+    small = np.ascontiguousarray(picture_rgb[::step, ::step])
+    rows, columns = np.mgrid[: small.shape[0], : small.shape[1]]
+    far = np.hypot(columns * step - centre[0], rows * step - centre[1]) / width
+    around = small[(far > _AROUND[0]) & (far < _AROUND[1])]
+    if len(around) < 20:
+        return None
+    lab = cv2.cvtColor(np.divide(around[None], 255, dtype=np.float32), cv2.COLOR_RGB2LAB)
+    return float(np.median(lab[..., 0]))
 
 
 def lit(wig_rgba: Picture, points: Points, here: FaceLight, there: FaceLight | None) -> Picture:
@@ -70,7 +106,8 @@ def lit(wig_rgba: Picture, points: Points, here: FaceLight, there: FaceLight | N
     """
     import cv2
 
-    gain, slope = 1.0, here.slope
+    gain: float | NDArray[np.float32] = 1.0
+    slope = here.slope
     if there is not None:
         gain = float(np.clip((here.lightness / max(there.lightness, 1.0)) ** _GAIN_POWER, *_GAIN_RANGE))
         slope = here.slope - there.slope
@@ -79,9 +116,14 @@ def lit(wig_rgba: Picture, points: Points, here: FaceLight, there: FaceLight | N
     width = max(float(np.linalg.norm(across)), 1.0)
     centre = (points[454, :2] + points[234, :2]) / 2
     height, columns = wig_rgba.shape[:2]
-    x = (np.arange(columns, dtype=np.float32) - centre[0]) * np.float32(across[0] / width**2)
-    y = (np.arange(height, dtype=np.float32) - centre[1]) * np.float32(across[1] / width**2)
-    place = np.clip(x[None] + y[:, None], -0.8, 0.8)
+    aside = (np.arange(columns, dtype=np.float32) - np.float32(centre[0])) / np.float32(width)
+    down = (np.arange(height, dtype=np.float32) - np.float32(centre[1])) / np.float32(width)
+    place = np.clip(aside[None] * (across[0] / width) + down[:, None] * (across[1] / width), -0.8, 0.8)
+    spot = max(here.is_spot - (0.0 if there is None else there.is_spot), 0.0)
+    if spot > 0:  # such light falls off from the face on
+        far = np.hypot(aside[None], down[:, None])
+        far = np.clip((far - _FALLS[0]) / (_FALLS[1] - _FALLS[0]), 0, 1)
+        gain = np.asarray(gain * (1 - spot * (_DIMMER + _DIMMEST * far * far * (3 - 2 * far))), np.float32)[..., None]
     lab = cv2.cvtColor(np.divide(wig_rgba[..., :3], 255, dtype=np.float32), cv2.COLOR_RGB2LAB)
     # A lamp adds to what is lit: dark hair gains and loses less than light hair. Chroma goes with L, as in shade.
     before = lab[..., :1].copy()

@@ -60,3 +60,27 @@ def test_the_shadow_lies_below_the_fringe_and_far_from_it_there_is_none(head: He
     assert shadow[124, 200] > 0.15
     assert shadow[110, 200] > shadow[130, 200] > shadow[150, 200]
     assert shadow[300, 200] == 0
+
+
+def test_hair_fades_out_from_a_face_in_a_spot_of_light_and_not_before_an_ordinary_ground(
+    wig: WigAsset, head: Head
+) -> None:
+    points = head(200, 200, 120)
+    y, x = np.mgrid[:400, :400]
+    near = np.hypot(x - 200, y - 200) < 110
+    dark = np.repeat(np.where(near, 185, 8)[..., None], 3, 2).astype(np.uint8)
+    light = np.repeat(np.where(near, 185, 150)[..., None], 3, 2).astype(np.uint8)
+    there = FaceLight(lightness=face_light(light, points).lightness, slope=0, surround=60)
+
+    def lightness(picture: np.ndarray, product: FaceLight) -> np.ndarray:
+        shown = lit(wig.picture_rgba, wig.landmarks, face_light(picture, points), product)
+        return rgb2lab(shown[..., :3] / 255)[..., 0]
+
+    solid = wig.picture_rgba[..., 3] > 200
+    crown = solid & (y < 40) & (y > 20)
+    before, after = lightness(light, there), lightness(dark, there)
+    assert np.abs(np.median(before[solid]) - np.median(rgb2lab(wig.picture_rgba[..., :3] / 255)[..., 0][solid])) < 1
+    assert np.median(after[crown]) < 0.8 * np.median(before[crown])
+    assert np.median(after[crown] / before[crown]) < np.median(after[solid] / before[solid]) - 0.01
+    # A photo that was lit so as well shows it already.
+    assert np.allclose(lightness(dark, face_light(dark, points)), before, atol=1.5)
