@@ -63,11 +63,21 @@ def _drawn64_style() -> LoraTraining:
     """
     return LoraTraining(
         preset="style",
-        num_steps=220,
+        num_steps=240,
         batch_size=16,
-        network=LoraTraining.Network(kind="locon", rank=8, alpha=8),
-        optimizer=LoraTraining.Optimizer(learning_rate=2.5e-3, schedule="cosine", num_warmup_steps=10),
-        loss=LoraTraining.Loss(min_snr_gamma=100.0, caption_dropout=0.15),
+        ema_decay=0.98,
+        network=LoraTraining.Network(
+            kind="locon",
+            rank=8,
+            alpha=8,
+            blocks=(
+                LoraTraining.Block(modules="*.attn2.*", rank=0),
+                LoraTraining.Block(modules="conv_in", rank=24),
+                LoraTraining.Block(modules="conv_out", rank=24),
+            ),
+        ),
+        optimizer=LoraTraining.Optimizer(learning_rate=3.5e-3, schedule="cosine", num_warmup_steps=10),
+        loss=LoraTraining.Loss(min_snr_gamma=100.0, caption_dropout=0.1),
         samples=LoraTraining.Samples(guidance_scale=2.0, every_steps=0),
         checkpoints=LoraTraining.Checkpoints(every_steps=50),
     )
