@@ -114,6 +114,9 @@ def _without_ground(alpha: Matte, picture_rgb: Picture, apart: Matte, face_width
     """Without what goes on from the ground beside the hair with its colour and without a strand."""
     import cv2
 
+    solid = alpha > 0.6
+    if not solid.any() or float(np.median(apart[solid])) < _PLAIN[0]:
+        return alpha  # black on black: the ground's colour is the hair's
     radius = max(1, round(0.012 * face_width))
     disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * radius + 1,) * 2)
     plain = (apart < _PLAIN[0]) & (texture_of(picture_rgb, face_width) < _PLAIN[1])

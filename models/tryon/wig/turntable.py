@@ -30,6 +30,8 @@ CONVINCING_YAW_DEG: Final = 30.0
 _BEND: Final = (0.05, 1.3, 0.45)  # hair turns wholly down to the first below the chin, by the third from the second on
 _SHADOW_STEP: Final = 4
 _CURTAIN: Final = 0.75  # face widths to each side
+_NAPE_HANGING: Final = 0.15  # face widths below the ears' lower ends to which the head's back shows hair
+_NAPE_PINNED: Final = -0.15
 _NAPE_LIGHT: Final = 1.7  # against the dark inner back
 _STRAND_CONTRAST: Final = 0.12
 _SHADES: Final = (1.5, 10.0)  # cells; what is larger than the first is evened out over the second
@@ -90,7 +92,11 @@ class Turntable:
         self._behind = _curtain(worn, self.shape)
         self._nape_rgb = _strands(worn.behind_rgba[..., :3], self.shape)
         under = (self._grid.y - np.float32(head.lobe)) / np.float32(self.shape.face_width)
-        self._nape_rows = np.clip((0.15 - under) / 0.1, 0, 1)[:, None].astype(np.float32)
+        # Pinned-up hair begins higher behind the ears than hanging hair lets see.
+        hair_rows = np.flatnonzero((wig_alpha > 0.5).any(1))
+        hangs = len(hair_rows) > 0 and hair_rows[-1] > head.lobe
+        begins = _NAPE_HANGING if hangs else _NAPE_PINNED
+        self._nape_rows = np.clip((begins - under) / 0.1, 0, 1)[:, None].astype(np.float32)
         self._still_rgb, self._still_alpha = self._without_head(head)
 
     def view(self, yaw_deg: float) -> TurnedView:

@@ -112,5 +112,7 @@ def test_shared_bun_has_no_lump_beside_the_head_and_keeps_its_knot(shared_data: 
     left, right = middle[0] - x[beside].min(), x[beside].max() - middle[0]
     assert left == pytest.approx(right, rel=0.08)
     assert max(left, right) < 0.7 * width
+    crown = asset.picture_rgba[int(middle[1] - 0.95 * width) : int(middle[1] - 0.76 * width), int(middle[0]), 3]
+    assert crown.min() > 200
     assert y.max() < middle[1] + 0.1 * width
     assert y.min() < middle[1] - 1.1 * width

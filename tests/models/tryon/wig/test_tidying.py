@@ -104,7 +104,7 @@ def test_plain_ground_of_the_hairs_own_shade_is_no_hair_and_no_handle_is_left_of
     patch = (((x - 315) / 60) ** 2 + ((y - 250) / 60) ** 2 < 1) & ~hair & ~face & (x < 335)
     alpha = (hair | patch).astype(np.float32)
     strand = hair & (np.abs(x - 200) > 85)
-    apart = np.where(face, 30, np.where(hair, 6, 0)).astype(np.float32)
+    apart = np.where(face, 30, np.where(hair, 11, 0)).astype(np.float32)
 
     tidy = tidied(alpha, picture.astype(np.uint8), apart, points)
 
