@@ -63,9 +63,9 @@ def _drawn64_style() -> LoraTraining:
     """
     return LoraTraining(
         preset="style",
-        num_steps=240,
+        num_steps=260,
         batch_size=16,
-        ema_decay=0.98,
+        ema_decay=0.97,
         network=LoraTraining.Network(
             kind="locon",
             rank=8,
@@ -76,7 +76,9 @@ def _drawn64_style() -> LoraTraining:
                 LoraTraining.Block(modules="conv_out", rank=24),
             ),
         ),
-        optimizer=LoraTraining.Optimizer(learning_rate=3.5e-3, schedule="cosine", num_warmup_steps=10),
+        optimizer=LoraTraining.Optimizer(
+            learning_rate=3.5e-3, weight_decay=1.5, schedule="cosine", num_warmup_steps=10
+        ),
         loss=LoraTraining.Loss(min_snr_gamma=100.0, caption_dropout=0.1),
         samples=LoraTraining.Samples(guidance_scale=2.0, every_steps=0),
         checkpoints=LoraTraining.Checkpoints(every_steps=50),
