@@ -93,8 +93,35 @@ def dress(print_rgb: Picture | None = None) -> GarmentAsset:
     return top(picture, sleeve=0.0, hem=1130.0, category=GarmentCategory.DRESS)
 
 
-def trousers(print_rgb: Picture | None = None) -> GarmentAsset:
-    """Straight trousers, waistband 300 wide, 1000 long."""
+def skirt(print_rgb: Picture | None = None) -> GarmentAsset:
+    """A flared skirt, waistband 260 wide, 480 long."""
+    picture = plain((170, 40, 150), (700, 700)) if print_rgb is None else print_rgb
+    marks = {
+        "waist_right": (220.0, 80.0),
+        "waist_left": (480.0, 80.0),
+        "hem_right": (140.0, 560.0),
+        "hem_left": (560.0, 560.0),
+    }
+    outline = [(350.0, 80.0), marks["waist_left"], marks["hem_left"], (350.0, 560.0), marks["hem_right"]]
+    outline += [marks["waist_right"]]
+    return _asset(outline, marks, GarmentCategory.SKIRT, SleeveKind.NONE, picture)
+
+
+def low_necked(print_rgb: Picture | None = None) -> GarmentAsset:
+    """The tee of ``top`` with a round neck 200 wide and 178 deep."""
+    usual = top(print_rgb)
+    marks = dict(usual.landmarks)
+    marks |= {"collar_right": (350.0, 122.0), "collar_left": (550.0, 122.0), "neck_front": (450.0, 300.0)}
+    turns = np.linspace(np.pi, 0, 24)
+    outline = [(float(450 + 100 * np.cos(turn)), float(122 + 178 * np.sin(turn))) for turn in turns]
+    left = [marks["shoulder_left"], marks["cuff_left_outer"], marks["cuff_left_inner"], marks["armpit_left"]]
+    left += [marks["hem_left"]]
+    outline += [*left, *((900.0 - x, y) for x, y in left[::-1])]
+    return _asset(outline, marks, GarmentCategory.TOP, SleeveKind.SLEEVED, usual.picture_rgba[..., :3])
+
+
+def trousers(print_rgb: Picture | None = None, *, thigh: float = 0.0) -> GarmentAsset:
+    """Trousers, waistband 300 wide, 1000 long: straight, or ``thigh`` wide below the waistband."""
     picture = plain((30, 120, 60), (600, 1200)) if print_rgb is None else print_rgb
     marks = {
         "waist_right": (150.0, 80.0),
@@ -107,6 +134,9 @@ def trousers(print_rgb: Picture | None = None) -> GarmentAsset:
     }
     outline = [(300.0, 80.0), marks["waist_left"], marks["leg_left_outer"], marks["leg_left_inner"], marks["crotch"]]
     outline += [marks["leg_right_inner"], marks["leg_right_outer"], marks["waist_right"]]
+    if thigh:
+        outline[2:2] = [(300.0 + thigh / 2, 260.0), (300.0 + thigh / 2, 380.0)]
+        outline[-1:-1] = [(300.0 - thigh / 2, 380.0), (300.0 - thigh / 2, 260.0)]
     return _asset(outline, marks, GarmentCategory.TROUSERS, SleeveKind.NONE, picture)
 
 
