@@ -12,12 +12,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from models.perception.faces import FaceFinder
 from models.provenance.boxes import append_xmp
 from models.provenance.marks import GENERATOR, Marks, SourceType
 from models.tryon.wig.asset import WigAsset
 from models.tryon.wig.live import LiveWig
 from models.video.audio import load_audio
-from models.video.label import VisibleLabel
+from models.video.label import KeepClear, VisibleLabel, face_mask
 from models.video.source import VideoSource, open_source
 from models.video.writer import VideoWriter
 from services.domain.errors import ContentRejected
@@ -29,6 +30,7 @@ _MOST_FPS: Final = 30
 _LEAST_FPS: Final = 5
 _NO_FACE: Final = "{share:.0%} of the frames show no face; they are left as they were."
 _FAR: Final = "In {share:.0%} of the frames the head is turned too far from how the first one shows it."
+_LOOKS: Final = 8  # frames in which faces are looked for that the label keeps off
 _TOLD_SHARE: Final = 0.02
 
 
@@ -80,7 +82,7 @@ def make_live_video(
     num_frames = max(1, ceil(source.duration_s * fps - 1e-6))
     size = _even(source.size, max_side_px)
     marks = Marks(source_type=SourceType.COMPOSITE, producer=producer, content_id=content_id)
-    label = VisibleLabel(size, None, corner=disclosure.corner) if disclosure.visible_label else None
+    label = _label(source, size, disclosure)
     samples, rate_hz = _sound(video, max_duration_s)
     live = LiveWig(asset, face=face)
     with VideoWriter(
@@ -123,6 +125,25 @@ def make_live_video(
         },
         marks=marks,
     )
+
+
+def _label(source: VideoSource, size: tuple[int, int], disclosure: Disclosure) -> VisibleLabel | None:
+    """The label where no face is in any of some frames over the whole video; None when none is wanted."""
+    if not disclosure.visible_label:
+        return None
+    finder, outlines = FaceFinder(), []
+    fps = Fraction(_LOOKS) / Fraction(max(source.duration_s, 0.1)).limit_denominator(1000)
+    seen = -1
+    for frame in source.frames_at(fps, _LOOKS):
+        if frame.index == seen:
+            continue
+        seen = frame.index
+        for box in finder.find(_sized(frame.rgb, size)):
+            right, bottom = box.left + box.width, box.top + box.height
+            corners = ((box.left, box.top), (right, box.top), (right, bottom), (box.left, bottom))
+            outlines.append(np.array(corners, np.float32))
+    faces = face_mask(size, outlines) if outlines else None
+    return VisibleLabel(size, None, corner=disclosure.corner, keep_clear=KeepClear(faces=faces))
 
 
 def _warnings(facts: Mapping[str, Any]) -> list[str]:

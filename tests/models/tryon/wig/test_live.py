@@ -220,3 +220,31 @@ def test_a_video_without_any_face_is_refused_and_leaves_no_file(green: WigAsset,
     assert refused.value.code == "face_not_found"
     assert not out.exists()
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["wall.mp4"]
+
+
+def test_the_label_keeps_off_the_face(sitter: np.ndarray, green: WigAsset, tmp_path: Path) -> None:
+    from models.perception.faces import FaceFinder
+
+    face = FaceFinder().find(sitter)[0]
+    middle = np.array([face.left + face.width / 2, face.top + face.height / 2])
+    boxes = []
+    for name, place in (("lower", (0.70, 0.80)), ("upper", (0.35, 0.30))):
+        shift = np.array(place) * (WIDTH, HEIGHT) - middle
+        matrix = np.column_stack([np.eye(2), shift])
+        moved = cv2.warpAffine(sitter, matrix, (WIDTH, HEIGHT), borderMode=cv2.BORDER_REPLICATE)
+        clip = tmp_path / f"{name}.mp4"
+        with VideoWriter(clip, width=WIDTH, height=HEIGHT, fps=6) as writer:
+            for number in range(6):
+                writer.write(_noisy(moved, number))
+        shown, bare = (
+            next(_frames(make_live_video(clip, green, tmp_path / f"{name}-{wanted}.mp4", disclosure=asked).path))
+            for wanted, asked in ((True, Disclosure(visible_label=True)), (False, Disclosure(visible_label=False)))
+        )
+        changed = np.abs(shown.astype(int) - bare).max(2) > 60
+        rows, columns = np.nonzero(changed)
+        assert len(rows) > 50
+        at = middle + shift
+        inside = (np.abs(columns - at[0]) < 0.4 * face.width) & (np.abs(rows - at[1]) < 0.4 * face.height)
+        assert not inside.any()
+        boxes.append((float(np.median(columns)), float(np.median(rows))))
+    assert boxes[0] != boxes[1]
