@@ -49,11 +49,13 @@ class PipelineBase:
         vae = self._pipe.vae
         dtype = vae.dtype
         try:
-            vae.to(dtype=torch.float32)
+            if dtype != torch.float32:
+                vae.to(dtype=torch.float32)
             with torch.no_grad():
                 spread = vae.encode(pixels_BCHW.to(self.device, torch.float32)).latent_dist
         finally:
-            vae.to(dtype=dtype)
+            if dtype != torch.float32:
+                vae.to(dtype=dtype)
         noise_BCHW = torch.randn(spread.mean.shape, generator=generator).to(self.device)
         latents_BCHW = spread.mean + spread.std * noise_BCHW
         shift = getattr(vae.config, "shift_factor", None) or 0.0
