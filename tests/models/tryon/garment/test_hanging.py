@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import cv2
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -106,7 +107,14 @@ def test_below_a_skirt_legs_are_bare_and_nothing_of_the_old_trousers_is_left(
 
 def test_a_skirt_leaves_what_is_worn_above_as_it_was(person: Wearer, in_skirt: Dressed, waist: int) -> None:
     above = np.s_[: round(waist - 0.1 * person.figure.span)]
-    np.testing.assert_array_equal(in_skirt.canvas.picture()[above], person.rgb[above])
+    picture = in_skirt.canvas.picture()
+    np.testing.assert_array_equal(picture[above], person.rgb[above])
+    # The jacket hangs over the waistband; in its shadow jeans are dark too, but blue.
+    black = ((person.rgb.max(2) < 70) & (np.ptp(person.rgb, axis=2) < 16)).astype(np.uint8)
+    black[:waist], black[waist + 40 :], black[:, :200], black[:, 375:] = 0, 0, 0, 0
+    jacket = cv2.erode(cv2.morphologyEx(black, cv2.MORPH_CLOSE, np.ones((5, 5))), np.ones((9, 9))) > 0
+    assert jacket.sum() > 1000
+    assert (np.abs(picture[jacket].astype(int) - person.rgb[jacket]).max(1) < 8).mean() > 0.99
 
 
 def test_a_new_waistband_covers_the_old_one(in_trousers: Dressed, jeans: NDArray[np.bool_], waist: int) -> None:
