@@ -229,7 +229,8 @@ def _style_rows() -> list[Row]:
     assert made.validation_loss is not None
     assert made.base_validation_loss is not None
     fallen = 1 - made.validation_loss / made.base_validation_loss
-    right, right_before = (float(checker.right(one, wanted).mean()) for one in (after, before))
+    right, right_before = (checker.right(one, wanted) for one in (after, before))  # (pictures, attributes)
+    whole = float(right.all(axis=1).mean())
     return [
         Row(
             what=f"style LoRA on drawn-64: training on {_TRAINED} pictures, rank {config.network.rank}",
@@ -246,11 +247,13 @@ def _style_rows() -> list[Row]:
             note=f"{made.base_validation_loss:.3f} to {made.validation_loss:.3f}; {_HELD_OUT} pictures at 8 timesteps",
         ),
         Row(
-            what="style LoRA on drawn-64: pictures with all attributes right at scale 1",
-            value=f"{right:.1%}",
+            what="style LoRA on drawn-64: pictures with all four attributes right at scale 1",
+            value=f"{whole:.1%}",
             target=">= 90 %",
-            reached=right >= 0.9,
-            note=f"{right_before:.1%} without it; {_JUDGED} pictures, guidance {_GUIDANCE}, the independent checker",
+            reached=whole >= 0.9,
+            note=f"{right_before.all(axis=1).mean():.1%} without it; attributes by themselves {right.mean():.1%}, the "
+            f"worst of them {right.mean(axis=0).min():.1%}; {_JUDGED} pictures of seen and left-out combinations, "
+            f"guidance {_GUIDANCE}, the independent checker",
         ),
         Row(
             what="style LoRA on drawn-64: pictures at scale 0 that differ from the base's in any bit",
