@@ -8,7 +8,7 @@ from typing import Final
 
 # Where SageMaker shows the reason of a failed training job; the folder is there in its containers only.
 _FAILURE: Final = Path("/opt/ml/output/failure")
-_REASON: Final = "training_not_included: this version of Spokesmodel trains nothing; the image is built for what comes."
+_REASON: Final = "training_not_included: this image prepares datasets (`prepare`); training in it is still to come."
 _NOT_INCLUDED: Final = 69  # EX_UNAVAILABLE of sysexits.h
 
 
