@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,21 @@ from training.data.prepared import PreparedDataset
 
 _DRY_RUN_SHARE: Final = 0.01
 _MIN_DRY_RUN: Final = 8  # pictures: fewer would not fill a batch
+
+
+class _InBucket(Protocol):
+    @property
+    def bucket(self) -> Any: ...
+
+
+class Bucketed(Protocol):
+    """What a sampler must know of a dataset; a prepared one is such."""
+
+    @property
+    def samples(self) -> Sequence[_InBucket]: ...
+    @property
+    def digest(self) -> str: ...
+    def __len__(self) -> int: ...
 
 
 class BucketSampler:
@@ -39,7 +54,7 @@ class BucketSampler:
 
     def __init__(
         self,
-        dataset: PreparedDataset,
+        dataset: Bucketed,
         batch_size: int,
         *,
         seed: int = 0,
