@@ -31,6 +31,7 @@ _DISTRIBUTIONS = {
     "ulid": "python-ulid",
 }
 _OPTIONAL = {"opentelemetry"}  # imported only where the extra `tracing` is installed
+_ONLY_BESIDE_NVIDIA = {"pynvml"}  # where there is none, devices' figures are left out
 _NOT_THE_ENGINES = {"httpx", "jsonschema", "standardwebhooks"}  # functions fetch, call back and have scripts written
 
 
@@ -153,7 +154,7 @@ def test_packages_are_the_projects_own_and_pinned() -> None:
 
 def test_trainings_packages_are_what_its_code_imports() -> None:
     used = {name for path in python_files("training") for name in imported(path)} - _OURS - set(sys.stdlib_module_names)
-    distributions = {_DISTRIBUTIONS.get(name, name) for name in used} - {"torch"}
+    distributions = {_DISTRIBUTIONS.get(name, name) for name in used} - {"torch"} - _ONLY_BESIDE_NVIDIA
     assert distributions - required(TRAINING.parent / "requirements.txt") == set()
 
 
