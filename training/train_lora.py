@@ -1,5 +1,7 @@
 """Trains a LoRA, from a prepared dataset to ``result/lora.safetensors``. Read it from top to bottom.
 
+It is longer than other files so that the whole of a run stands in one place.
+
 What is random in a step depends on the run's seed and the step's number alone, and everything else that a step depends
 on is in each checkpoint: a run that was killed anywhere goes on to the weights that it would have come to.
 
