@@ -13,7 +13,7 @@ class Machine:
     def __init__(self, psutil: Any) -> None:
         self._psutil = psutil
         self._process = psutil.Process()
-        psutil.cpu_percent(None)  # the first call has nothing to compare with and says 0
+        self._before = psutil.cpu_times()
 
     @classmethod
     def of_this(cls) -> Machine | None:
@@ -30,7 +30,7 @@ class Machine:
         memory, disk = psutil.virtual_memory(), psutil.disk_io_counters()
         networks = [one for name, one in psutil.net_io_counters(pernic=True).items() if name != "lo"]
         return MachineReading(
-            cpu=psutil.cpu_percent(None) / 100,
+            cpu=self._busy(),
             memory_bytes=memory.total - memory.available,
             memory_total_bytes=memory.total,
             process_bytes=self._process.memory_info().rss,
@@ -39,3 +39,16 @@ class Machine:
             received_bytes=sum(one.bytes_recv for one in networks),
             sent_bytes=sum(one.bytes_sent for one in networks),
         )
+
+    def _busy(self) -> float:
+        """Share of all cores since the call before; psutil's own ``cpu_percent`` compares within one thread only."""
+        before, now = self._before, self._psutil.cpu_times()
+        self._before = now
+        # Linux counts guests into user time too.
+        spent = {
+            name: max(0.0, getattr(now, name) - getattr(before, name))
+            for name in now._fields
+            if name not in {"guest", "guest_nice"}
+        }
+        total = sum(spent.values())
+        return 1 - (spent.get("idle", 0.0) + spent.get("iowait", 0.0)) / total if total else 0.0
