@@ -18,7 +18,7 @@ _SAMPLES = 200
 
 
 class _Loop:
-    """Steps of some ten milliseconds, a twentieth of what drawn-64's take on this CPU and less than any base's."""
+    """Steps of some seven milliseconds, a thirtieth of what drawn-64's take on this CPU and less than any base's."""
 
     def __init__(self) -> None:
         torch.manual_seed(0)
@@ -86,7 +86,7 @@ def rows() -> list[Row]:
             target="< 2 %",
             reached=overhead < 0.02,
             note=f"calls {min(shares):+.2%} to {max(shares):+.2%} in {_ROUNDS} rounds, each the median of {_STEPS} "
-            f"pairs of neighbouring steps, with it and without in turns, a step {step_ms:.2f} CPU-ms; samples {sampling:.3%}: "
-            f"{sample_s * 1000:.2f} CPU-ms a second; CPU, no GPU",
+            f"pairs of neighbouring steps, with it and without in turns, a step {step_ms:.2f} CPU-ms; "
+            f"samples {sampling:.3%}: {sample_s * 1000:.2f} CPU-ms a second; CPU, no GPU",
         )
     ]
