@@ -108,7 +108,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt models/weights.toml | $(VENV)
 	touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
-	$(PIP_INSTALL) -e '.[speech,diffusion,dev]'
+	$(PIP_INSTALL) -e '.[speech,training,dev]'
 	$(BIN)/python -m models.weights embedded test
 	touch $@
 
