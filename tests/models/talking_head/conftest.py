@@ -16,7 +16,7 @@ def face_box() -> Callable[[NDArray[np.uint8]], tuple[int, int, int, int]]:
     detector = dlib.get_frontal_face_detector()
 
     def find(picture: NDArray[np.uint8]) -> tuple[int, int, int, int]:
-        (box,) = detector(picture, 1)
+        (box,) = detector(np.ascontiguousarray(picture), 1)  # of padded rows dlib reads what lies between them, too
         return box.left(), box.top(), box.right(), box.bottom()
 
     return find
