@@ -113,12 +113,7 @@ class BucketSampler:
         Raises:
             InvalidRequest: ``dataset_changed`` when it belongs to another dataset, seed, batch size or number of ranks.
         """
-        other = [name for name, value in self._identity.items() if state.get(name) != value]
-        if other:
-            raise InvalidRequest(
-                f"The saved data order cannot be gone on with: {', '.join(other)} changed since.",
-                code="dataset_changed",
-            )
+        require_same(self._identity, state, what="data order")
         self._step = int(state["step"])
 
     def _plan(self, epoch: int) -> list[NDArray[np.int64]]:
@@ -204,3 +199,16 @@ def _checked(weights: Sequence[float] | NDArray[np.floating[Any]], number: int) 
             code="out_of_range",
         )
     return values
+
+
+def require_same(identity: Mapping[str, Any], state: Mapping[str, Any], *, what: str) -> None:
+    """Nothing, when ``state`` was saved under this identity.
+
+    Raises:
+        InvalidRequest: ``dataset_changed``, naming what is another now.
+    """
+    other = [name for name, value in identity.items() if state.get(name) != value]
+    if other:
+        raise InvalidRequest(
+            f"The saved {what} cannot be gone on with: {', '.join(other)} changed since.", code="dataset_changed"
+        )

@@ -11,7 +11,7 @@ import numpy as np
 
 from services.domain.errors import InvalidRequest
 from training.data.prepared import PreparedDataset
-from training.data.sampling import Bucketed, BucketSampler
+from training.data.sampling import Bucketed, BucketSampler, require_same
 from training.sifting.auto import choose_for
 from training.sifting.loss import LossHistory
 from training.sifting.relevance import StaleRelevance, even_weights
@@ -87,12 +87,7 @@ class StaleOrder:
         Raises:
             InvalidRequest: ``dataset_changed`` when it belongs to another dataset, seed, batch size or number of ranks.
         """
-        other = [name for name, value in self._identity.items() if state.get(name) != value]
-        if other:
-            raise InvalidRequest(
-                f"The saved selection cannot be gone on with: {', '.join(other)} changed since.",
-                code="dataset_changed",
-            )
+        require_same(self._identity, state, what="selection")
         self._history.load_state_dict(state["history"])
         self._relevance.load_state_dict(state["relevance"])
         self._drawn.clear()
